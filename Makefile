@@ -1,0 +1,32 @@
+# Each target works as the first command after the clone. Everything else is plain cargo.
+
+.PHONY: ab build check db_bench setup test
+
+# ccache serves RocksDB's objects to every profile and clone. Read when a recipe runs: setup may just have installed it.
+ENV = if command -v ccache >/dev/null; then \
+	export CC="$${CC:-ccache gcc}" CXX="$${CXX:-ccache g++}" CCACHE_DIR="$${CCACHE_DIR:-$$HOME/.cache/ccache}"; fi;
+
+MOUNTDB = $${CARGO_TARGET_DIR:-target}/release/mountdb
+
+# The paired comparison on real and on uniform keys: the table here, the charts in target/ab/report.html.
+ab: build
+	@mkdir -p target/ab
+	$(MOUNTDB) ab --preset quick --html target/ab/report.html $(ARGS)
+
+test: setup
+	@$(ENV) tools/progress.sh cargo test --workspace --features mountdb/tools $(ARGS)
+
+check: setup
+	cargo fmt --all --check
+	@$(ENV) tools/progress.sh cargo clippy --workspace --all-targets --features mountdb/tools -- -D warnings
+
+# RocksDB's db_bench with the learned indexes: make db_bench ARGS='--memtablerep=alex --user_defined_index=pgm'
+db_bench: build
+	$(MOUNTDB) db_bench $(ARGS)
+
+build: setup
+	@$(ENV) tools/progress.sh cargo build --release --features tools
+
+# Installs what the build needs (apt), or says what is missing; instant when all is there.
+setup:
+	@tools/setup.sh

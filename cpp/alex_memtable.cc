@@ -1,0 +1,296 @@
+#include "cpp/alex_memtable.h"
+
+#include <cassert>
+#include <new>
+#include <unordered_map>
+
+#include "cpp/convert.h"
+#include "db/dbformat.h"
+#include "db/lookup_key.h"
+#include "db/memtable.h"
+#include "memory/arena.h"
+#include "rocksdb/env.h"
+#include "rocksdb/utilities/options_type.h"
+#include "util/random.h"
+#include "util/string_util.h"
+
+namespace mountdb {
+
+using rocksdb::Arena;
+using rocksdb::GetLengthPrefixedSlice;
+using rocksdb::KeyHandle;
+using rocksdb::LookupKey;
+using rocksdb::MemTableRep;
+using rocksdb::Slice;
+using rocksdb::Status;
+
+namespace {
+
+using KeyValidation = std::function<Status(const char*, bool)>;
+
+Status OutOfOrder(const char* first, const char* second, bool allow_data) {
+  std::string message = "entries of the memtable index out of order";
+  if (allow_data) {
+    message += ": " + GetLengthPrefixedSlice(first).ToString(true) + " before " +
+               GetLengthPrefixedSlice(second).ToString(true);
+  }
+  return Status::Corruption("alex memtable", message);
+}
+
+class AlexIterator final : public MemTableRep::Iterator {
+ public:
+  AlexIterator(const ffi::AlexRep& rep, const MemTableRep::KeyComparator& comparator)
+      : rep_(rep), comparator_(comparator) {}
+
+  bool Valid() const override { return cursor_.entry != nullptr; }
+  const char* key() const override {
+    assert(Valid());
+    return reinterpret_cast<const char*>(cursor_.entry);
+  }
+  void Next() override {
+    assert(Valid());
+    rep_.next(cursor_);
+  }
+  void Prev() override {
+    assert(Valid());
+    rep_.prev(cursor_);
+  }
+  void Seek(const Slice& internal_key, const char* memtable_key) override {
+    cursor_ = rep_.seek(Target(internal_key, memtable_key));
+  }
+  void SeekForPrev(const Slice& internal_key, const char* memtable_key) override {
+    cursor_ = rep_.seek_for_prev(Target(internal_key, memtable_key));
+  }
+  void SeekToFirst() override { cursor_ = rep_.first(); }
+  void SeekToLast() override { cursor_ = rep_.last(); }
+
+  Status NextAndValidate(bool allow_data) override { return Step(true, allow_data); }
+  Status PrevAndValidate(bool allow_data) override { return Step(false, allow_data); }
+
+  Status SeekAndValidate(const Slice& internal_key, const char* memtable_key, bool allow_data,
+                         bool detect_key_out_of_order, const KeyValidation& validate) override {
+    Seek(internal_key, memtable_key);
+    if (!Valid()) {
+      return Status::OK();
+    }
+    const char* entry = key();
+    Status status;
+    if (validate != nullptr) {
+      status = validate(entry, allow_data);
+    }
+    if (status.ok() && detect_key_out_of_order) {
+      const Slice target =
+          memtable_key != nullptr ? GetLengthPrefixedSlice(memtable_key) : internal_key;
+      if (comparator_(entry, target) < 0) {
+        status = OutOfOrder(entry, entry, allow_data);
+      }
+    }
+    if (!status.ok()) {
+      cursor_ = {};
+    }
+    return status;
+  }
+
+ private:
+  static rust::Slice<const uint8_t> Target(const Slice& internal_key, const char* memtable_key) {
+    return ToRust(memtable_key != nullptr ? GetLengthPrefixedSlice(memtable_key) : internal_key);
+  }
+
+  Status Step(bool forward, bool allow_data) {
+    assert(Valid());
+    const char* from = key();
+    forward ? Next() : Prev();
+    if (Valid() && (comparator_(from, key()) < 0) != forward) {
+      const char* to = key();
+      cursor_ = {};
+      return OutOfOrder(from, to, allow_data);
+    }
+    return Status::OK();
+  }
+
+  const ffi::AlexRep& rep_;
+  const MemTableRep::KeyComparator& comparator_;
+  ffi::MemCursor cursor_{};
+};
+
+// Hints are ignored: the model already knows where a key goes. A hint stays
+// null, so nothing is left for RocksDB to free.
+class AlexMemTableRep final : public MemTableRep {
+ public:
+  AlexMemTableRep(const KeyComparator& comparator, rocksdb::Allocator* allocator,
+                  rust::Box<ffi::AlexRep> rep)
+      : MemTableRep(allocator), comparator_(comparator), rep_(std::move(rep)) {}
+
+  void Insert(KeyHandle handle) override { InsertKey(handle); }
+  bool InsertKey(KeyHandle handle) override {
+    return rep_->insert(static_cast<const uint8_t*>(handle));
+  }
+  bool InsertKeyWithHint(KeyHandle handle, void**) override { return InsertKey(handle); }
+  bool InsertKeyWithHintConcurrently(KeyHandle handle, void**) override {
+    return InsertKey(handle);
+  }
+  void InsertConcurrently(KeyHandle handle) override { InsertKey(handle); }
+  bool InsertKeyConcurrently(KeyHandle handle) override { return InsertKey(handle); }
+
+  bool Contains(const char* key) const override {
+    return rep_->contains(ToRust(GetLengthPrefixedSlice(key)));
+  }
+
+  void MarkReadOnly() override { rep_->mark_read_only(); }
+
+  void Get(const LookupKey& key, void* arg, bool (*callback)(void*, const char*)) override {
+    Walk(key.internal_key(), arg, callback);
+  }
+
+  Status GetAndValidate(const LookupKey& key, void* arg, bool (*callback)(void*, const char*),
+                        bool allow_data, bool detect_key_out_of_order,
+                        const KeyValidation& validate) override {
+    return WalkAndValidate(key.memtable_key().data(), arg, callback, allow_data,
+                           detect_key_out_of_order, validate);
+  }
+
+  Status MultiGet(size_t n, const char* const* keys, void** args,
+                  bool (*callback)(void*, const char*), bool allow_data,
+                  bool detect_key_out_of_order, const KeyValidation& validate) override {
+    for (size_t i = 0; i < n; ++i) {
+      if (detect_key_out_of_order || validate != nullptr) {
+        Status status = WalkAndValidate(keys[i], args[i], callback, allow_data,
+                                        detect_key_out_of_order, validate);
+        if (!status.ok()) {
+          return status;
+        }
+      } else {
+        Walk(GetLengthPrefixedSlice(keys[i]), args[i], callback);
+      }
+    }
+    return Status::OK();
+  }
+
+  uint64_t ApproximateNumEntries(const Slice& start, const Slice& end) override {
+    return rep_->entries_between(ToRust(start), ToRust(end));
+  }
+
+  // Selection sampling over one pass: each entry is taken with the probability
+  // that keeps every subset of the wanted size equally likely.
+  void UniqueRandomSample(const uint64_t num_entries, const uint64_t target,
+                          std::unordered_set<const char*>* entries) override {
+    entries->clear();
+    rocksdb::Random* random = rocksdb::Random::GetTLSInstance();
+    uint64_t left = num_entries;
+    uint64_t wanted = target;
+    for (auto cursor = rep_->first(); cursor.entry != nullptr && wanted > 0 && left > 0;
+         rep_->next(cursor), --left) {
+      if (random->Next() % left < wanted) {
+        entries->insert(reinterpret_cast<const char*>(cursor.entry));
+        --wanted;
+      }
+    }
+  }
+
+  // Nodes come from the allocator, which RocksDB counts itself.
+  size_t ApproximateMemoryUsage() override { return 0; }
+
+  MemTableRep::Iterator* GetIterator(Arena* arena) override {
+    void* memory = arena != nullptr ? arena->AllocateAligned(sizeof(AlexIterator))
+                                    : operator new(sizeof(AlexIterator));
+    return new (memory) AlexIterator(*rep_, comparator_);
+  }
+
+ private:
+  void Walk(const Slice& internal_key, void* arg, bool (*callback)(void*, const char*)) const {
+    auto cursor = rep_->lookup(ToRust(internal_key));
+    while (cursor.entry != nullptr &&
+           callback(arg, reinterpret_cast<const char*>(cursor.entry))) {
+      rep_->next(cursor);
+    }
+  }
+
+  Status WalkAndValidate(const char* key, void* arg, bool (*callback)(void*, const char*),
+                         bool allow_data, bool detect_key_out_of_order,
+                         const KeyValidation& validate) const {
+    AlexIterator iterator(*rep_, comparator_);
+    Status status =
+        iterator.SeekAndValidate(Slice(), key, allow_data, detect_key_out_of_order, validate);
+    while (status.ok() && iterator.Valid() && callback(arg, iterator.key())) {
+      status = iterator.NextAndValidate(allow_data);
+    }
+    return status;
+  }
+
+  const KeyComparator& comparator_;
+  const rust::Box<ffi::AlexRep> rep_;
+};
+
+constexpr uint32_t kMaxSkeletonPeriod = 1000000;
+
+Status CheckSkeletonPeriod(uint64_t value, const std::string& given) {
+  if (value > kMaxSkeletonPeriod) {
+    return Status::InvalidArgument(
+        "skeleton_period", "must be 0 (no skeletons) to 1000000, is " + given);
+  }
+  return Status::OK();
+}
+
+const std::unordered_map<std::string, rocksdb::OptionTypeInfo>& OptionTypes() {
+  static const auto* types = new std::unordered_map<std::string, rocksdb::OptionTypeInfo>{
+      {"skeleton_period",
+       rocksdb::OptionTypeInfo(offsetof(AlexMemTableOptions, skeleton_period),
+                               rocksdb::OptionType::kUInt32T)
+           .SetParseFunc([](const rocksdb::ConfigOptions&, const std::string&,
+                            const std::string& text, void* address) {
+             const bool number =
+                 !text.empty() && text.size() <= 9 &&
+                 text.find_first_not_of("0123456789") == std::string::npos;
+             const uint64_t value = number ? std::stoull(text) : UINT64_MAX;
+             Status status = CheckSkeletonPeriod(value, text);
+             if (status.ok()) {
+               *static_cast<uint32_t*>(address) = static_cast<uint32_t>(value);
+             }
+             return status;
+           })}};
+  return *types;
+}
+
+}  // namespace
+
+AlexMemTableFactory::AlexMemTableFactory(const AlexMemTableOptions& options)
+    : options_(options), factory_(ffi::alex_factory(options.skeleton_period)) {
+  RegisterOptions("AlexMemTableOptions", &options_, &OptionTypes());
+}
+
+Status AlexMemTableFactory::PrepareOptions(const rocksdb::ConfigOptions& config) {
+  Status status = CheckSkeletonPeriod(options_.skeleton_period,
+                                      std::to_string(options_.skeleton_period));
+  if (status.ok()) {
+    // Options are complete only now; skeletons of before are of no use.
+    factory_ = ffi::alex_factory(options_.skeleton_period);
+    status = MemTableRepFactory::PrepareOptions(config);
+  }
+  return status;
+}
+
+MemTableRep* AlexMemTableFactory::CreateMemTableRep(
+    const MemTableRep::KeyComparator& comparator, rocksdb::Allocator* allocator,
+    const rocksdb::SliceTransform* transform, rocksdb::Logger* logger) {
+  return CreateMemTableRep(comparator, allocator, transform, logger, 0);
+}
+
+MemTableRep* AlexMemTableFactory::CreateMemTableRep(
+    const MemTableRep::KeyComparator& comparator, rocksdb::Allocator* allocator,
+    const rocksdb::SliceTransform* transform, rocksdb::Logger* logger,
+    uint32_t column_family_id) {
+  // The only comparator that RocksDB passes: db/memtable.cc.
+  const auto& memtable_comparator =
+      static_cast<const rocksdb::MemTable::KeyComparator&>(comparator);
+  const rocksdb::Comparator* user = memtable_comparator.comparator.user_comparator();
+  if (user != rocksdb::BytewiseComparator()) {
+    rocksdb::Info(logger,
+                  "alex memtable: comparator %s is not bytewise, column family %u uses a skip list",
+                  user->Name(), column_family_id);
+    return skip_list_.CreateMemTableRep(comparator, allocator, transform, logger);
+  }
+  return new AlexMemTableRep(comparator, allocator,
+                             ffi::alex_rep(*factory_, allocator, column_family_id));
+}
+
+}  // namespace mountdb

@@ -1,0 +1,168 @@
+#include "cpp/pgm_index.h"
+
+#include <optional>
+
+#include "cpp/convert.h"
+#include "mountdb/src/ffi.rs.h"
+#include "rocksdb/comparator.h"
+
+namespace mountdb {
+
+using rocksdb::Comparator;
+using rocksdb::IterateResult;
+using rocksdb::IterBoundCheck;
+using rocksdb::Slice;
+using rocksdb::Status;
+using rocksdb::UserDefinedIndexBuilder;
+using rocksdb::UserDefinedIndexIterator;
+using rocksdb::UserDefinedIndexOption;
+using rocksdb::UserDefinedIndexReader;
+
+namespace {
+
+// Null for the order that models can learn.
+const Comparator* OtherThanBytewise(const Comparator* comparator) {
+  return comparator == rocksdb::BytewiseComparator() ? nullptr : comparator;
+}
+
+class PgmBuilder final : public UserDefinedIndexBuilder {
+ public:
+  explicit PgmBuilder(const Comparator* comparator)
+      : comparator_(comparator), builder_(ffi::pgm_builder(comparator != nullptr)) {}
+
+  Slice AddIndexEntry(const Slice& last, const Slice* next, const BlockHandle& handle,
+                      std::string*, const IndexEntryContext& context) override {
+    if (comparator_ != nullptr && next != nullptr && comparator_->Compare(last, *next) == 0) {
+      builder_->add_straddling(ToRust(last), handle.offset, handle.size, context.last_key_tag);
+    } else {
+      builder_->add(ToRust(last), ToRust(next != nullptr ? *next : Slice()), next != nullptr,
+                    handle.offset, handle.size, {context.last_key_tag, context.first_key_tag});
+    }
+    // The separator is chosen later, for a whole group; RocksDB's wrapper
+    // returns its own index's.
+    return last;
+  }
+
+  Status Finish(Slice* contents) override {
+    return ToStatus([&] { *contents = ToRocksDb(builder_->finish()); });
+  }
+
+  uint64_t EstimatedSize() const override { return builder_->estimated_size(); }
+
+ private:
+  const Comparator* const comparator_;
+  rust::Box<ffi::PgmBuilder> builder_;
+};
+
+class PgmIterator final : public UserDefinedIndexIterator {
+ public:
+  PgmIterator(const ffi::PgmReader& reader, const Slice& block)
+      : reader_(reader), block_(ToRust(block)), cursor_(ffi::pgm_cursor()) {}
+
+  // Bounds are left to the table iterator, which knows the keys: an index entry
+  // is reported as in bounds, the end of the index as the end of the file.
+  void Prepare(const rocksdb::ScanOptions[], size_t) override {}
+
+  Status SeekAndGetResult(const Slice& target, IterateResult* result,
+                          const SeekContext& context) override {
+    return Report(cursor_->seek(reader_, block_, ToRust(target), context.target_tag), result);
+  }
+  Status SeekToFirstAndGetResult(IterateResult* result) override {
+    return Report(cursor_->seek_to_first(reader_, block_), result);
+  }
+  Status SeekToLastAndGetResult(IterateResult* result) override {
+    return Report(cursor_->seek_to_last(reader_, block_), result);
+  }
+  Status NextAndGetResult(IterateResult* result) override {
+    return Report(cursor_->next(reader_, block_), result);
+  }
+  Status PrevAndGetResult(IterateResult* result) override {
+    return Report(cursor_->prev(reader_, block_), result);
+  }
+
+  UserDefinedIndexBuilder::BlockHandle value() override { return handle_; }
+
+ private:
+  Status Report(const ffi::IndexPlace& place, IterateResult* result) {
+    result->value_prepared = true;
+    if (place.valid) {
+      handle_ = {place.offset, place.size};
+      result->key = ToRocksDb(place.separator);
+      result->bound_check_result = IterBoundCheck::kInbound;
+    } else {
+      result->key = Slice();
+      result->bound_check_result = IterBoundCheck::kUnknown;
+    }
+    return Status::OK();
+  }
+
+  const ffi::PgmReader& reader_;
+  const rust::Slice<const uint8_t> block_;
+  rust::Box<ffi::PgmCursor> cursor_;
+  UserDefinedIndexBuilder::BlockHandle handle_{};
+};
+
+class PgmReader final : public UserDefinedIndexReader {
+ public:
+  PgmReader(rust::Box<ffi::PgmReader> reader, const Slice& block)
+      : reader_(std::move(reader)), block_(block) {}
+
+  std::unique_ptr<UserDefinedIndexIterator> NewIterator(const rocksdb::ReadOptions&) override {
+    return std::make_unique<PgmIterator>(*reader_, block_);
+  }
+
+  size_t ApproximateMemoryUsage() const override {
+    return sizeof(*this) + block_.size() + reader_->memory_usage();
+  }
+
+ private:
+  const rust::Box<ffi::PgmReader> reader_;
+  const Slice block_;  // the table keeps the block in memory
+};
+
+Status CheckComparator(const Comparator* comparator) {
+  if (comparator->timestamp_size() > 0) {
+    return Status::InvalidArgument(
+        "user_defined_index_factory=pgm",
+        std::string("comparator ") + comparator->Name() +
+            " has user-defined timestamps, which the learned index does not support; unset "
+            "user_defined_index_factory for this column family");
+  }
+  return Status::OK();
+}
+
+}  // namespace
+
+Status PgmIndexFactory::ValidateOptions(const rocksdb::DBOptions& db_options,
+                                        const rocksdb::ColumnFamilyOptions& cf_options) const {
+  Status status = CheckComparator(cf_options.comparator);
+  return status.ok() ? UserDefinedIndexFactory::ValidateOptions(db_options, cf_options) : status;
+}
+
+UserDefinedIndexBuilder* PgmIndexFactory::NewBuilder() const { return new PgmBuilder(nullptr); }
+
+std::unique_ptr<UserDefinedIndexReader> PgmIndexFactory::NewReader(Slice& block) const {
+  std::unique_ptr<UserDefinedIndexReader> reader;
+  Status status = NewReader(UserDefinedIndexOption(), block, reader);
+  status.PermitUncheckedError();
+  return reader;
+}
+
+Status PgmIndexFactory::NewBuilder(const UserDefinedIndexOption& option,
+                                   std::unique_ptr<UserDefinedIndexBuilder>& builder) const {
+  Status status = CheckComparator(option.comparator);
+  if (status.ok()) {
+    builder = std::make_unique<PgmBuilder>(OtherThanBytewise(option.comparator));
+  }
+  return status;
+}
+
+Status PgmIndexFactory::NewReader(const UserDefinedIndexOption& option, Slice& block,
+                                  std::unique_ptr<UserDefinedIndexReader>& reader) const {
+  return ToStatus([&] {
+    auto opened = ffi::pgm_open(ToRust(block), OtherThanBytewise(option.comparator));
+    reader = std::make_unique<PgmReader>(std::move(opened), block);
+  });
+}
+
+}  // namespace mountdb

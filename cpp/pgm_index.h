@@ -1,0 +1,31 @@
+// PGM (Fence) as a UserDefinedIndexFactory.
+#pragma once
+
+#include <memory>
+
+#include "cpp/registry.h"
+
+namespace mountdb {
+
+class PgmIndexFactory final : public rocksdb::UserDefinedIndexFactory {
+ public:
+  // Part of the file format: the index block is found by this name.
+  static const char* kClassName() { return "PgmIndexFactory"; }
+  static const char* kNickName() { return "pgm"; }
+  const char* Name() const override { return kClassName(); }
+  const char* NickName() const override { return kNickName(); }
+
+  rocksdb::Status ValidateOptions(const rocksdb::DBOptions& db_options,
+                                  const rocksdb::ColumnFamilyOptions& cf_options) const override;
+
+  rocksdb::UserDefinedIndexBuilder* NewBuilder() const override;
+  std::unique_ptr<rocksdb::UserDefinedIndexReader> NewReader(rocksdb::Slice& block) const override;
+  rocksdb::Status NewBuilder(
+      const rocksdb::UserDefinedIndexOption& option,
+      std::unique_ptr<rocksdb::UserDefinedIndexBuilder>& builder) const override;
+  rocksdb::Status NewReader(
+      const rocksdb::UserDefinedIndexOption& option, rocksdb::Slice& block,
+      std::unique_ptr<rocksdb::UserDefinedIndexReader>& reader) const override;
+};
+
+}  // namespace mountdb

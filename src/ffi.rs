@@ -1,0 +1,223 @@
+//! The border to C++: every function that crosses it, in both directions, and nothing else.
+//!
+//! Hot calls are infallible. A panic in a function without `Result` is stopped by cxx and aborts the process with the
+//! panic's message, before it can unwind into C++; cold calls of the table index return it as an error (`guarded`).
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::error::{Error, Result};
+use crate::index::{Cursor, IndexBuilder, IndexOptions, Reader};
+use crate::memtable::rep::{AlexFactory, AlexRep};
+
+#[cxx::bridge(namespace = "mountdb::ffi")]
+#[allow(missing_docs, clippy::missing_safety_doc, reason = "each contract stands at the function that implements it")]
+pub(crate) mod bridge {
+    /// A place in a memtable; plain data. `entry` is null when it is on no entry.
+    #[derive(Clone, Copy)]
+    struct MemCursor {
+        entry: *const u8,
+        node: *mut u8,
+        version: u64,
+        slot: usize,
+    }
+
+    /// A place in a table index: separator and block handle, if `valid`.
+    struct IndexPlace<'a> {
+        valid: bool,
+        separator: &'a [u8],
+        offset: u64,
+        size: u64,
+    }
+
+    /// Counters of one memtable index.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    struct MemStats {
+        data_nodes: u64,
+        index_bytes: u64,
+        splits: u64,
+        expansions: u64,
+        moved_inserts: u64,
+        planned_nodes: u64,
+    }
+
+    #[namespace = "rocksdb"]
+    unsafe extern "C++" {
+        include!("cpp/bridge.h");
+        type Allocator;
+        type Comparator;
+        type Options;
+    }
+
+    unsafe extern "C++" {
+        unsafe fn allocate_node(allocator: *mut Allocator, bytes: usize) -> *mut u8;
+        unsafe fn compare_user_keys(comparator: *const Comparator, a: &[u8], b: &[u8]) -> i32;
+        fn register_factories();
+        unsafe fn apply_learned(options: *mut Options, memtable: &str, index: &str, primary: bool) -> Result<()>;
+        unsafe fn apply_string(options: *mut Options, text: &str) -> Result<()>;
+    }
+
+    extern "Rust" {
+        type AlexFactory;
+        fn alex_factory(skeleton_period: u32) -> Box<AlexFactory>;
+        unsafe fn alex_rep(factory: &AlexFactory, allocator: *mut Allocator, column_family: u32) -> Box<AlexRep>;
+
+        type AlexRep;
+        unsafe fn insert(self: &AlexRep, entry: *const u8) -> bool;
+        unsafe fn lookup(self: &AlexRep, internal_key: &[u8]) -> MemCursor;
+        fn contains(self: &AlexRep, internal_key: &[u8]) -> bool;
+        fn seek(self: &AlexRep, internal_key: &[u8]) -> MemCursor;
+        fn seek_for_prev(self: &AlexRep, internal_key: &[u8]) -> MemCursor;
+        fn first(self: &AlexRep) -> MemCursor;
+        fn last(self: &AlexRep) -> MemCursor;
+        unsafe fn next(self: &AlexRep, cursor: &mut MemCursor);
+        unsafe fn prev(self: &AlexRep, cursor: &mut MemCursor);
+        fn entries_between(self: &AlexRep, start: &[u8], end: &[u8]) -> u64;
+        fn mark_read_only(self: &AlexRep);
+        fn stats(self: &AlexRep) -> MemStats;
+
+        type PgmBuilder;
+        fn pgm_builder(plain: bool) -> Box<PgmBuilder>;
+        fn add(self: &mut PgmBuilder, last: &[u8], next: &[u8], has_next: bool, offset: u64, size: u64, tags: [u64; 2]);
+        fn add_straddling(self: &mut PgmBuilder, last: &[u8], offset: u64, size: u64, last_tag: u64);
+        fn finish(self: &mut PgmBuilder) -> Result<&[u8]>;
+        fn estimated_size(self: &PgmBuilder) -> u64;
+
+        type PgmReader;
+        unsafe fn pgm_open(block: &[u8], comparator: *const Comparator) -> Result<Box<PgmReader>>;
+        fn memory_usage(self: &PgmReader) -> usize;
+
+        type PgmCursor;
+        fn pgm_cursor() -> Box<PgmCursor>;
+        unsafe fn seek<'a>(self: &'a mut PgmCursor, reader: &PgmReader, block: &[u8], key: &[u8], tag: u64) -> IndexPlace<'a>;
+        unsafe fn seek_to_first<'a>(self: &'a mut PgmCursor, reader: &PgmReader, block: &[u8]) -> IndexPlace<'a>;
+        unsafe fn seek_to_last<'a>(self: &'a mut PgmCursor, reader: &PgmReader, block: &[u8]) -> IndexPlace<'a>;
+        unsafe fn next<'a>(self: &'a mut PgmCursor, reader: &PgmReader, block: &[u8]) -> IndexPlace<'a>;
+        unsafe fn prev<'a>(self: &'a mut PgmCursor, reader: &PgmReader, block: &[u8]) -> IndexPlace<'a>;
+    }
+}
+
+pub(crate) use bridge::{Allocator, IndexPlace, MemCursor, MemStats};
+
+fn alex_factory(skeleton_period: u32) -> Box<AlexFactory> {
+    Box::new(AlexFactory::new(skeleton_period))
+}
+
+/// # Safety
+/// `allocator` outlives the returned rep, and with it all that it allocated.
+unsafe fn alex_rep(factory: &AlexFactory, allocator: *mut Allocator, column_family: u32) -> Box<AlexRep> {
+    // SAFETY: the caller's promise.
+    Box::new(unsafe { factory.rep(allocator, column_family) })
+}
+
+/// Turns a panic into an error: for calls that can return one.
+fn guarded<T>(what: &'static str, call: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
+        let message = panic.downcast_ref::<String>().cloned();
+        let message = message.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
+        Err(Error::corruption(what, "no panic", message.unwrap_or_default()))
+    })
+}
+
+/// Builder of one file's index.
+pub struct PgmBuilder(IndexBuilder);
+
+fn pgm_builder(plain: bool) -> Box<PgmBuilder> {
+    let options = if plain { IndexOptions::plain() } else { IndexOptions::default() };
+    Box::new(PgmBuilder(IndexBuilder::new(options)))
+}
+
+impl PgmBuilder {
+    fn add(&mut self, last: &[u8], next: &[u8], has_next: bool, offset: u64, size: u64, tags: [u64; 2]) {
+        self.0.add(last, has_next.then_some(next), offset, size, tags[0], tags[1]);
+    }
+
+    fn add_straddling(&mut self, last: &[u8], offset: u64, size: u64, last_tag: u64) {
+        self.0.add_straddling(last, offset, size, last_tag);
+    }
+
+    fn finish(&mut self) -> Result<&[u8]> {
+        guarded("building an index", || {
+            crate::testing::fault_point();
+            self.0.finish()
+        })
+    }
+
+    fn estimated_size(&self) -> u64 {
+        self.0.estimated_size()
+    }
+}
+
+/// An opened index and, unless its order is bytewise, its comparator.
+pub struct PgmReader {
+    reader: Reader,
+    comparator: *const bridge::Comparator,
+}
+
+/// # Safety
+/// `comparator` is null for bytewise order or outlives the reader.
+unsafe fn pgm_open(block: &[u8], comparator: *const bridge::Comparator) -> Result<Box<PgmReader>> {
+    guarded("opening an index", || {
+        crate::testing::fault_point();
+        let reader = Reader::open(block)?;
+        if !comparator.is_null() {
+            if !reader.is_plain() {
+                return Err(Error::corruption("order of keys", "the comparator of this column family", "bytewise"));
+            }
+            // SAFETY: not null, so it outlives this call.
+            reader.check_order(block, |a, b| unsafe { bridge::compare_user_keys(comparator, a, b) }.cmp(&0))?;
+        }
+        Ok(Box::new(PgmReader { reader, comparator }))
+    })
+}
+
+impl PgmReader {
+    fn memory_usage(&self) -> usize {
+        self.reader.memory_usage()
+    }
+}
+
+/// Iterator state over one index.
+pub struct PgmCursor(Cursor);
+
+fn pgm_cursor() -> Box<PgmCursor> {
+    Box::new(PgmCursor(Cursor::new()))
+}
+
+impl PgmCursor {
+    fn place(&self) -> IndexPlace<'_> {
+        let (offset, size) = self.0.handle();
+        IndexPlace { valid: self.0.valid(), separator: self.0.separator(), offset, size }
+    }
+
+    fn seek(&mut self, reader: &PgmReader, block: &[u8], key: &[u8], tag: u64) -> IndexPlace<'_> {
+        if reader.comparator.is_null() {
+            self.0.seek(&reader.reader, block, key, tag);
+        } else {
+            // SAFETY: not null, so it outlives the reader.
+            let cmp = |a: &[u8], b: &[u8]| unsafe { bridge::compare_user_keys(reader.comparator, a, b) }.cmp(&0);
+            let position = reader.reader.seek_with(block, key, tag, cmp);
+            self.0.set_position(&reader.reader, block, position);
+        }
+        self.place()
+    }
+
+    fn seek_to_first(&mut self, reader: &PgmReader, block: &[u8]) -> IndexPlace<'_> {
+        self.0.seek_to_first(&reader.reader, block);
+        self.place()
+    }
+
+    fn seek_to_last(&mut self, reader: &PgmReader, block: &[u8]) -> IndexPlace<'_> {
+        self.0.seek_to_last(&reader.reader, block);
+        self.place()
+    }
+
+    fn next(&mut self, reader: &PgmReader, block: &[u8]) -> IndexPlace<'_> {
+        self.0.next(&reader.reader, block);
+        self.place()
+    }
+
+    fn prev(&mut self, reader: &PgmReader, block: &[u8]) -> IndexPlace<'_> {
+        self.0.prev(&reader.reader, block);
+        self.place()
+    }
+}

@@ -1,0 +1,31 @@
+//! Learned indexes for RocksDB: a skeletonized ALEX+ memtable and a PGM index for SST files, after MountDB
+//! (arXiv 2605.23815). RocksDB's write path, data blocks, filters, caches and compaction stay as they are.
+//!
+//! ```no_run
+//! let mut options = rocksdb::Options::default();
+//! options.create_if_missing(true);
+//! mountdb::LearnedIndex::default().apply(&mut options)?;
+//! let db = rocksdb::DB::open(&options, "data")?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Direction of use, one way: `cpp -> ffi -> {memtable, index} -> {format, model, key}`, everybody `-> error`.
+
+pub mod error;
+mod ffi;
+#[doc(hidden)]
+pub mod format;
+#[doc(hidden)]
+pub mod index;
+#[doc(hidden)]
+pub mod key;
+#[doc(hidden)]
+pub mod memtable;
+#[doc(hidden)]
+pub mod model;
+mod options;
+#[doc(hidden)]
+pub mod testing;
+
+pub use error::{Error, Result};
+pub use options::{IndexMode, LearnedIndex, apply_option_string, register};

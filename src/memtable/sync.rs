@@ -1,0 +1,38 @@
+//! The only place that names atomics, so that the model checker can put its own in their stead.
+//!
+//! Every shared word of the tree is read with `Acquire` and written with `Release`. That costs nothing on x86-64 and makes
+//! the version check of an optimistic reader right without fences: a reader that saw any store of a writer also sees the
+//! lock bit that the writer set before it.
+
+#[cfg(feature = "loom")]
+pub use loom::sync::atomic::{AtomicPtr, AtomicU64};
+#[cfg(not(feature = "loom"))]
+pub use std::sync::atomic::{AtomicPtr, AtomicU64};
+pub use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+/// Waits a little: `round` counts the attempts so far. After a few dozen it gives the core away, because the holder of a lock
+/// may have been descheduled (on two cores with sixteen writers it usually was).
+#[inline]
+pub fn backoff(round: &mut u32) {
+    *round += 1;
+    #[cfg(feature = "loom")]
+    loom::thread::yield_now();
+    #[cfg(not(feature = "loom"))]
+    if *round < 48 {
+        std::hint::spin_loop();
+    } else {
+        std::thread::yield_now();
+    }
+}
+
+/// Starts loading the cache line at `address`; any address is allowed.
+#[inline]
+pub fn prefetch(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch never faults and has no effect but on the cache.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}

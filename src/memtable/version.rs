@@ -1,0 +1,73 @@
+//! The word that guards a node: lock bit, retired bit, version.
+
+use super::sync::{AcqRel, Acquire, AtomicU64, Relaxed, Release, backoff};
+
+const LOCKED: u64 = 1;
+const RETIRED: u64 = 2;
+const STEP: u64 = 4;
+
+/// Writers lock it; readers note its value, read the node, and compare.
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct VersionWord(AtomicU64);
+
+/// Holds the lock; dropping it publishes a new version.
+#[must_use]
+pub struct Locked<'m>(&'m VersionWord);
+
+impl VersionWord {
+    /// An unlocked word.
+    pub fn new() -> Self {
+        VersionWord(AtomicU64::new(0))
+    }
+
+    /// Waits until the node is free and returns its version; `None` if it was retired.
+    #[inline]
+    pub fn read(&self) -> Option<u64> {
+        let mut round = 0;
+        loop {
+            let word = self.0.load(Acquire);
+            if word & RETIRED != 0 {
+                return None;
+            }
+            if word & LOCKED == 0 {
+                return Some(word);
+            }
+            backoff(&mut round);
+        }
+    }
+
+    /// Whether nothing changed since [`VersionWord::read`] returned `version`.
+    #[inline]
+    pub fn unchanged(&self, version: u64) -> bool {
+        self.0.load(Acquire) == version
+    }
+
+    /// Locks the node; `None` if it was retired.
+    #[inline]
+    pub fn lock(&self) -> Option<Locked<'_>> {
+        let mut round = 0;
+        loop {
+            let word = self.read()?;
+            if self.0.compare_exchange(word, word | LOCKED, AcqRel, Acquire).is_ok() {
+                return Some(Locked(self));
+            }
+            backoff(&mut round);
+        }
+    }
+}
+
+impl Locked<'_> {
+    /// Marks the node as replaced: whoever still finds it starts over. Its replacement must be reachable by now.
+    pub fn retire(self) {
+        let word = &self.0.0;
+        word.store(word.load(Relaxed) | RETIRED, Release);
+    }
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        let word = &self.0.0;
+        word.store((word.load(Relaxed) & !LOCKED) + STEP, Release);
+    }
+}
