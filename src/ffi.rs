@@ -10,7 +10,11 @@ use crate::index::{Cursor, IndexBuilder, IndexOptions, Reader};
 use crate::memtable::rep::{AlexFactory, AlexRep};
 
 #[cxx::bridge(namespace = "mountdb::ffi")]
-#[allow(missing_docs, clippy::missing_safety_doc, reason = "each contract stands at the function that implements it")]
+#[allow(
+    missing_docs,
+    clippy::missing_safety_doc,
+    reason = "each contract stands at the function that implements it"
+)]
 pub(crate) mod bridge {
     /// A place in a memtable; plain data. `entry` is null when it is on no entry.
     #[derive(Clone, Copy)]
@@ -88,7 +92,13 @@ pub(crate) mod bridge {
 
         type PgmCursor;
         fn pgm_cursor() -> Box<PgmCursor>;
-        unsafe fn seek<'a>(self: &'a mut PgmCursor, reader: &PgmReader, block: &[u8], key: &[u8], tag: u64) -> IndexPlace<'a>;
+        unsafe fn seek<'a>(
+            self: &'a mut PgmCursor,
+            reader: &PgmReader,
+            block: &[u8],
+            key: &[u8],
+            tag: u64,
+        ) -> IndexPlace<'a>;
         unsafe fn seek_to_first<'a>(self: &'a mut PgmCursor, reader: &PgmReader, block: &[u8]) -> IndexPlace<'a>;
         unsafe fn seek_to_last<'a>(self: &'a mut PgmCursor, reader: &PgmReader, block: &[u8]) -> IndexPlace<'a>;
         unsafe fn next<'a>(self: &'a mut PgmCursor, reader: &PgmReader, block: &[u8]) -> IndexPlace<'a>;
@@ -122,13 +132,18 @@ fn guarded<T>(what: &'static str, call: impl FnOnce() -> Result<T>) -> Result<T>
 pub struct PgmBuilder(IndexBuilder);
 
 fn pgm_builder(plain: bool) -> Box<PgmBuilder> {
-    let options = if plain { IndexOptions::plain() } else { IndexOptions::default() };
+    let options = if plain {
+        IndexOptions::plain()
+    } else {
+        IndexOptions::default()
+    };
     Box::new(PgmBuilder(IndexBuilder::new(options)))
 }
 
 impl PgmBuilder {
     fn add(&mut self, last: &[u8], next: &[u8], has_next: bool, offset: u64, size: u64, tags: [u64; 2]) {
-        self.0.add(last, has_next.then_some(next), offset, size, tags[0], tags[1]);
+        self.0
+            .add(last, has_next.then_some(next), offset, size, tags[0], tags[1]);
     }
 
     fn add_straddling(&mut self, last: &[u8], offset: u64, size: u64, last_tag: u64) {
@@ -161,10 +176,16 @@ unsafe fn pgm_open(block: &[u8], comparator: *const bridge::Comparator) -> Resul
         let reader = Reader::open(block)?;
         if !comparator.is_null() {
             if !reader.is_plain() {
-                return Err(Error::corruption("order of keys", "the comparator of this column family", "bytewise"));
+                return Err(Error::corruption(
+                    "order of keys",
+                    "the comparator of this column family",
+                    "bytewise",
+                ));
             }
             // SAFETY: not null, so it outlives this call.
-            reader.check_order(block, |a, b| unsafe { bridge::compare_user_keys(comparator, a, b) }.cmp(&0))?;
+            reader.check_order(block, |a, b| {
+                unsafe { bridge::compare_user_keys(comparator, a, b) }.cmp(&0)
+            })?;
         }
         Ok(Box::new(PgmReader { reader, comparator }))
     })
@@ -186,7 +207,12 @@ fn pgm_cursor() -> Box<PgmCursor> {
 impl PgmCursor {
     fn place(&self) -> IndexPlace<'_> {
         let (offset, size) = self.0.handle();
-        IndexPlace { valid: self.0.valid(), separator: self.0.separator(), offset, size }
+        IndexPlace {
+            valid: self.0.valid(),
+            separator: self.0.separator(),
+            offset,
+            size,
+        }
     }
 
     fn seek(&mut self, reader: &PgmReader, block: &[u8], key: &[u8], tag: u64) -> IndexPlace<'_> {

@@ -37,7 +37,11 @@ pub struct LearnedIndex {
 
 impl Default for LearnedIndex {
     fn default() -> Self {
-        LearnedIndex { memtable: true, skeleton_period: 10, index: IndexMode::default() }
+        LearnedIndex {
+            memtable: true,
+            skeleton_period: 10,
+            index: IndexMode::default(),
+        }
     }
 }
 

@@ -47,13 +47,18 @@ impl<M: Memory> Tree<M> {
                     }
                     Child::Node(node) => Self::as_data(node),
                 };
-                let high = if j + 1 < model.len() { model.fence(j + 1) } else { model.high().0 };
+                let high = if j + 1 < model.len() {
+                    model.fence(j + 1)
+                } else {
+                    model.high().0
+                };
                 if node.low() != model.fence(j) || node.high() != high {
                     return Err(format!("{place}: fences differ from the parent's"));
                 }
                 census.data_nodes += 1;
                 census.slots += node.slots();
-                self.check_node(node, &mut previous).map_err(|e| format!("{place}: {e}"))?;
+                self.check_node(node, &mut previous)
+                    .map_err(|e| format!("{place}: {e}"))?;
                 census.entries += node.len();
             }
         }
@@ -63,14 +68,24 @@ impl<M: Memory> Tree<M> {
     fn check_node(&self, node: super::data_node::DataNode, previous: &mut Option<Key>) -> Result<(), String> {
         let keys: Vec<u64> = (0..node.slots()).map(|s| node.slot_key(s)).collect();
         if let Some(at) = keys.windows(2).position(|w| w[0] > w[1]) {
-            return Err(format!("slot keys decrease at {at}: {} then {}", keys[at], keys[at + 1]));
+            return Err(format!(
+                "slot keys decrease at {at}: {} then {}",
+                keys[at],
+                keys[at + 1]
+            ));
         }
         if node.rank(node.slots()) != node.len() {
-            return Err(format!("bitmap has {} entries, the count says {}", node.rank(node.slots()), node.len()));
+            return Err(format!(
+                "bitmap has {} entries, the count says {}",
+                node.rank(node.slots()),
+                node.len()
+            ));
         }
         let mut slot = node.occupied_from(0);
         while slot < node.slots() {
-            let entry = node.entry(slot).ok_or_else(|| format!("slot {slot} is marked but empty"))?;
+            let entry = node
+                .entry(slot)
+                .ok_or_else(|| format!("slot {slot} is marked but empty"))?;
             let key = entry.key();
             let p = self.project(&key);
             if previous.is_some_and(|previous| previous >= key) {

@@ -33,7 +33,12 @@ impl Cursor {
     #[inline]
     pub fn into_raw(self) -> (*const u8, *mut u8, u64, usize) {
         let entry = self.entry.map_or(std::ptr::null(), Entry::as_ptr);
-        (entry, self.node.map_or(std::ptr::null_mut(), DataNode::as_ptr), self.version, self.slot)
+        (
+            entry,
+            self.node.map_or(std::ptr::null_mut(), DataNode::as_ptr),
+            self.version,
+            self.slot,
+        )
     }
 
     /// # Safety
@@ -47,7 +52,12 @@ impl Cursor {
                 (!node.is_null()).then(|| DataNode::from_ptr(node)),
             )
         };
-        Cursor { entry, node, version, slot }
+        Cursor {
+            entry,
+            node,
+            version,
+            slot,
+        }
     }
 }
 
@@ -57,10 +67,17 @@ impl<M: Memory> Tree<M> {
         let mut round = 0;
         'again: loop {
             if let Some(node) = self.route(&key, p) {
-                return Some(Place { node, key, p, outside: false });
+                return Some(Place {
+                    node,
+                    key,
+                    p,
+                    outside: false,
+                });
             }
             let top = self.top();
-            let Some(top_version) = top.guard().read() else { continue };
+            let Some(top_version) = top.guard().read() else {
+                continue;
+            };
             let (start, n) = (top.position(&key, p), top.len());
             let mut i = start;
             let model = loop {
@@ -93,7 +110,14 @@ impl<M: Memory> Tree<M> {
                 continue;
             }
             match (found, high.0) {
-                (Some((j, node)), _) => return Some(Place { node, key, p, outside: skipped || j > first }),
+                (Some((j, node)), _) => {
+                    return Some(Place {
+                        node,
+                        key,
+                        p,
+                        outside: skipped || j > first,
+                    });
+                }
                 (None, None) => return None,
                 // Whatever lies at or after the high fence is also the first after `key`, so go on from there.
                 (None, Some(fence)) => (key, p) = (fence.key(), high.1),
@@ -106,7 +130,9 @@ impl<M: Memory> Tree<M> {
         let mut round = 0;
         'again: loop {
             let top = self.top();
-            let Some(top_version) = top.guard().read() else { continue };
+            let Some(top_version) = top.guard().read() else {
+                continue;
+            };
             let start = top.position_before(&key, p);
             let mut i = start;
             let model = loop {
@@ -127,7 +153,11 @@ impl<M: Memory> Tree<M> {
             };
             let Some(version) = model.guard().read() else { continue };
             let skipped = i < start;
-            let last = if skipped { model.len().checked_sub(1) } else { model.position_before(&key, p) };
+            let last = if skipped {
+                model.len().checked_sub(1)
+            } else {
+                model.position_before(&key, p)
+            };
             let found = last.and_then(|last| {
                 (0..=last).rev().find_map(|j| match model.child(j) {
                     Some(Child::Node(node)) => Some((j, Self::as_data(node))),
@@ -142,7 +172,14 @@ impl<M: Memory> Tree<M> {
                 continue;
             }
             match (found, low) {
-                (Some((j, node)), _) => return Some(Place { node, key, p, outside: skipped || Some(j) < last }),
+                (Some((j, node)), _) => {
+                    return Some(Place {
+                        node,
+                        key,
+                        p,
+                        outside: skipped || Some(j) < last,
+                    });
+                }
                 (None, None) => return None,
                 (None, Some(fence)) => {
                     key = fence.key();
@@ -161,7 +198,11 @@ impl<M: Memory> Tree<M> {
     /// Does not touch entries of other user keys unless their projections are equal.
     pub fn lookup(&self, key: &Key) -> Cursor {
         let cursor = self.seek_from(*key, true);
-        if cursor.entry.is_some_and(|e| e.key().user == key.user) { cursor } else { Cursor::default() }
+        if cursor.entry.is_some_and(|e| e.key().user == key.user) {
+            cursor
+        } else {
+            Cursor::default()
+        }
     }
 
     #[inline]
@@ -170,7 +211,9 @@ impl<M: Memory> Tree<M> {
         let (mut key, mut p) = (key, self.project(&key));
         let mut round = 0;
         loop {
-            let Some(place) = self.first_place(key, p) else { return Cursor::default() };
+            let Some(place) = self.first_place(key, p) else {
+                return Cursor::default();
+            };
             (key, p) = (place.key, place.p);
             let node = place.node;
             let Some(version) = node.guard().read() else { continue };
@@ -192,7 +235,14 @@ impl<M: Memory> Tree<M> {
             }
             match (entry, high.0) {
                 (Some(_), _) if point && !same => return Cursor::default(),
-                (Some(_), _) => return Cursor { entry, node: Some(node), version, slot },
+                (Some(_), _) => {
+                    return Cursor {
+                        entry,
+                        node: Some(node),
+                        version,
+                        slot,
+                    };
+                }
                 (None, None) => return Cursor::default(),
                 (None, Some(fence)) => {
                     (key, p) = (fence.key(), high.1);
@@ -209,7 +259,9 @@ impl<M: Memory> Tree<M> {
         let (mut key, mut p) = (*key, self.project(key));
         let mut round = 0;
         loop {
-            let Some(place) = self.last_place(key, p) else { return Cursor::default() };
+            let Some(place) = self.last_place(key, p) else {
+                return Cursor::default();
+            };
             (key, p) = (place.key, place.p);
             let node = place.node;
             let Some(version) = node.guard().read() else { continue };
@@ -227,7 +279,14 @@ impl<M: Memory> Tree<M> {
                 continue;
             }
             match (entry, slot, low.0) {
-                (Some(_), Some(slot), _) => return Cursor { entry, node: Some(node), version, slot },
+                (Some(_), Some(slot), _) => {
+                    return Cursor {
+                        entry,
+                        node: Some(node),
+                        version,
+                        slot,
+                    };
+                }
                 (_, _, None) => return Cursor::default(),
                 (_, _, Some(fence)) => (key, p) = (fence.key(), low.1),
             }
@@ -258,18 +317,24 @@ impl<M: Memory> Tree<M> {
         loop {
             // The last made data node; its range need not reach the end of the key space if what follows was never made.
             let top = self.top();
-            let Some(top_version) = top.guard().read() else { continue };
+            let Some(top_version) = top.guard().read() else {
+                continue;
+            };
             let mut result = None;
             let mut valid = true;
             'search: for i in (0..top.len()).rev() {
-                let Some(Child::Node(model)) = top.child(i) else { continue };
+                let Some(Child::Node(model)) = top.child(i) else {
+                    continue;
+                };
                 let model = Self::as_model(model);
                 let Some(model_version) = model.guard().read() else {
                     valid = false;
                     break;
                 };
                 for j in (0..model.len()).rev() {
-                    let Some(Child::Node(node)) = model.child(j) else { continue };
+                    let Some(Child::Node(node)) = model.child(j) else {
+                        continue;
+                    };
                     let node = Self::as_data(node);
                     let Some(version) = node.guard().read() else {
                         valid = false;
@@ -279,7 +344,12 @@ impl<M: Memory> Tree<M> {
                     let entry = slot.and_then(|slot| node.entry(slot));
                     valid &= node.guard().unchanged(version);
                     if let (Some(slot), Some(_)) = (slot, entry) {
-                        result = Some(Cursor { entry, node: Some(node), version, slot });
+                        result = Some(Cursor {
+                            entry,
+                            node: Some(node),
+                            version,
+                            slot,
+                        });
                         valid &= model.guard().unchanged(model_version);
                         break 'search;
                     }
@@ -320,7 +390,9 @@ impl<M: Memory> Tree<M> {
     /// Steps to the previous entry. The cursor must be on an entry.
     #[inline]
     pub fn prev(&self, cursor: &mut Cursor) {
-        let (Some(entry), Some(node)) = (cursor.entry, cursor.node) else { return };
+        let (Some(entry), Some(node)) = (cursor.entry, cursor.node) else {
+            return;
+        };
         if node.guard().unchanged(cursor.version) {
             let slot = node.occupied_before(cursor.slot);
             let prev = slot.and_then(|slot| node.entry(slot));
@@ -343,12 +415,20 @@ impl<M: Memory> Tree<M> {
         let top = self.top();
         let mut rank = 0;
         for i in 0..=top.position(key, p) {
-            let Some(Child::Node(model)) = top.child(i) else { continue };
+            let Some(Child::Node(model)) = top.child(i) else {
+                continue;
+            };
             let model = Self::as_model(model);
             for j in 0..=model.position(key, p).min(model.len().saturating_sub(1)) {
-                let Some(Child::Node(node)) = model.child(j) else { continue };
+                let Some(Child::Node(node)) = model.child(j) else {
+                    continue;
+                };
                 let node = Self::as_data(node);
-                rank += if node.below_high(key, p) { node.rank(node.search(key, p).slot) } else { node.len() } as u64;
+                rank += if node.below_high(key, p) {
+                    node.rank(node.search(key, p).slot)
+                } else {
+                    node.len()
+                } as u64;
             }
         }
         rank

@@ -20,7 +20,7 @@ use std::ptr::{self, NonNull};
 
 use super::entry::{Entry, Key};
 use super::model::{LinearModel, lower_bound};
-use super::sync::{Acquire, AtomicPtr, AtomicU64, Relaxed, Release};
+use super::sync::{Acquire, AtomicPtr, AtomicU64, Relaxed, Release, prefetch};
 use super::version::{Locked, VersionWord};
 use crate::key::{common_prefix_len, load_be};
 
@@ -168,12 +168,17 @@ impl DataNode {
             let first = at.add(1).cast::<Slot>();
             for i in 0..slots {
                 let key = fill.unwrap_or(low.1 + step * i as u64);
-                first.add(i).write(Slot { key: AtomicU64::new(key), entry: AtomicPtr::new(ptr::null_mut()) });
+                first.add(i).write(Slot {
+                    key: AtomicU64::new(key),
+                    entry: AtomicPtr::new(ptr::null_mut()),
+                });
             }
             DataNode(NonNull::new_unchecked(at))
         };
         if fill.is_none() && step > 0 {
-            node.header().model.fit((low.1, 0), (low.1 + step * slots as u64, slots));
+            node.header()
+                .model
+                .fit((low.1, 0), (low.1 + step * slots as u64, slots));
         }
         node
     }
@@ -204,6 +209,16 @@ impl DataNode {
         assert!(i < self.slots());
         // SAFETY: the slots follow the header (`create`) and `i` is below their number, which never changes.
         unsafe { &*self.0.as_ptr().add(1).cast::<Slot>().add(i) }
+    }
+
+    /// Starts loading the header and, as if the node were full-grown, the slots around `share` (0 to 1) of its range.
+    #[inline]
+    pub fn prefetch(self, share: f64) {
+        let header = self.as_ptr();
+        prefetch(header);
+        prefetch(header.wrapping_add(64));
+        let slot = ((share * MAX_SLOTS as f64) as usize).min(MAX_SLOTS - 1);
+        prefetch(header.wrapping_add(size_of::<Header>() + slot * size_of::<Slot>()));
     }
 
     /// Number of slots.
@@ -272,7 +287,9 @@ impl DataNode {
             Shape::Tree => p,
             Shape::Sequence => u64::MAX - key.seq,
             Shape::Prefix(len) => {
-                let Some(source) = Self::fence(self.header().prefix_of.load(Acquire)) else { return 0 };
+                let Some(source) = Self::fence(self.header().prefix_of.load(Acquire)) else {
+                    return 0;
+                };
                 let source = source.key().user;
                 let prefix = &source[..len.min(source.len())];
                 let head = &key.user[..prefix.len().min(key.user.len())];
@@ -339,7 +356,11 @@ impl DataNode {
     /// Entry in `slot`, if the bitmap says that it is occupied.
     #[inline]
     pub fn entry(self, slot: usize) -> Option<Entry> {
-        if slot >= self.slots() { None } else { self.entry_at(slot) }
+        if slot >= self.slots() {
+            None
+        } else {
+            self.entry_at(slot)
+        }
     }
 
     /// Key of `slot`, gap or not; for the structure checker.
@@ -352,22 +373,39 @@ impl DataNode {
     pub fn search(self, key: &Key, p: u64) -> Found {
         let slots = self.slots();
         let x = self.local(key, p);
-        let bound = lower_bound(slots, self.header().model.predict(x, slots), x, |i| self.slot(i).key.load(Acquire));
+        let bound = lower_bound(slots, self.header().model.predict(x, slots), x, |i| {
+            self.slot(i).key.load(Acquire)
+        });
         let slot = self.occupied_from(bound);
-        let none = Found { slot: slots, entry: None, exact: false, may_match: false, bound };
+        let none = Found {
+            slot: slots,
+            entry: None,
+            exact: false,
+            may_match: false,
+            bound,
+        };
         if slot >= slots {
             return none;
         }
         let Some(entry) = self.entry_at(slot) else { return none };
         if self.slot(slot).key.load(Acquire) != x {
             let may_match = self.header().shape.load(Acquire) == Shape::Sequence.encode();
-            return Found { slot, entry: Some(entry), may_match, ..none };
+            return Found {
+                slot,
+                entry: Some(entry),
+                may_match,
+                ..none
+            };
         }
         match entry.key().cmp(key) {
             Ordering::Less => self.search_equals(key, x, slot + 1, none),
-            order => {
-                Found { slot, entry: Some(entry), exact: order == Ordering::Equal, may_match: true, ..none }
-            }
+            order => Found {
+                slot,
+                entry: Some(entry),
+                exact: order == Ordering::Equal,
+                may_match: true,
+                ..none
+            },
         }
     }
 
@@ -406,10 +444,18 @@ impl DataNode {
             }
         }
         let slot = self.occupied_from(lo);
-        let Some(entry) = self.entry(slot) else { return Found { bound: lo, ..none } };
+        let Some(entry) = self.entry(slot) else {
+            return Found { bound: lo, ..none };
+        };
         let may_match = slot < end;
         let exact = may_match && entry.key() == *key;
-        Found { slot, entry: Some(entry), exact, may_match, bound: lo }
+        Found {
+            slot,
+            entry: Some(entry),
+            exact,
+            may_match,
+            bound: lo,
+        }
     }
 
     fn put(self, slot: usize, key: u64, entry: Entry) {
@@ -445,7 +491,9 @@ impl DataNode {
         self.put(at, x, entry);
         let header = self.header();
         header.entries.store(header.entries.load(Relaxed) + 1, Release);
-        header.streak.store(header.streak.load(Relaxed) & !0xffff | (at as u64 + 1), Relaxed);
+        header
+            .streak
+            .store(header.streak.load(Relaxed) & !0xffff | (at as u64 + 1), Relaxed);
         Insert::Done(free)
     }
 
@@ -539,7 +587,9 @@ impl DataNode {
 
     /// Gives this node the shape and prefix of `other`, so that slot keys can be carried over.
     pub fn take_shape(self, other: DataNode) {
-        self.header().prefix_of.store(other.header().prefix_of.load(Acquire), Release);
+        self.header()
+            .prefix_of
+            .store(other.header().prefix_of.load(Acquire), Release);
         self.header().shape.store(other.header().shape.load(Acquire), Release);
     }
 
@@ -550,10 +600,16 @@ impl DataNode {
         let slots = self.slots();
         let n = items.len();
         assert!(n <= slots, "a rebuild fits");
-        header.high.store(high.0.map_or(ptr::null_mut(), |e| e.as_ptr().cast_mut()), Release);
+        header
+            .high
+            .store(high.0.map_or(ptr::null_mut(), |e| e.as_ptr().cast_mut()), Release);
         header.high_proj.store(high.1, Release);
         self.reshape(items);
-        let fill = if pattern == Pattern::Descending && n == 0 { 0 } else { u64::MAX };
+        let fill = if pattern == Pattern::Descending && n == 0 {
+            0
+        } else {
+            u64::MAX
+        };
         let place = |i: usize| match pattern {
             Pattern::Ascending => i,
             Pattern::Descending => slots - n + i,
@@ -592,8 +648,10 @@ impl DataNode {
         if n < 8 || equal * 4 <= n {
             return;
         }
-        let one_user_key =
-            self.low().zip(self.high()).is_some_and(|(low, high)| low.key().user == high.key().user);
+        let one_user_key = self
+            .low()
+            .zip(self.high())
+            .is_some_and(|(low, high)| low.key().user == high.key().user);
         let shape = if one_user_key {
             Shape::Sequence
         } else {

@@ -22,8 +22,13 @@ impl<'a> Key<'a> {
     /// If it is shorter than its tag: no caller of a memtable may pass such a key.
     #[inline]
     pub fn from_internal(internal: &'a [u8]) -> Self {
-        let (user, tag) = internal.split_last_chunk::<8>().expect("an internal key ends in an 8-byte tag");
-        Key { user, seq: u64::from_le_bytes(*tag) >> 8 }
+        let (user, tag) = internal
+            .split_last_chunk::<8>()
+            .expect("an internal key ends in an 8-byte tag");
+        Key {
+            user,
+            seq: u64::from_le_bytes(*tag) >> 8,
+        }
     }
 }
 

@@ -17,7 +17,10 @@ pub struct LinearModel {
 impl LinearModel {
     /// A model that predicts slot 0 for everything.
     pub fn flat() -> Self {
-        LinearModel { base: AtomicU64::new(0), slope: AtomicU64::new(0) }
+        LinearModel {
+            base: AtomicU64::new(0),
+            slope: AtomicU64::new(0),
+        }
     }
 
     /// Predicted slot, below `slots` (which is positive).
@@ -102,7 +105,11 @@ mod tests {
             for x in [0, 1, 3, 4, 9, 10, 20, 21, u64::MAX - 1, u64::MAX] {
                 let want = keys[..len].partition_point(|k| *k < x);
                 for guess in 0..=len {
-                    assert_eq!(lower_bound(len, guess, x, |i| keys[i]), want, "len {len} x {x} guess {guess}");
+                    assert_eq!(
+                        lower_bound(len, guess, x, |i| keys[i]),
+                        want,
+                        "len {len} x {x} guess {guess}"
+                    );
                 }
             }
         }
@@ -111,7 +118,12 @@ mod tests {
     #[test]
     fn ln_02_models_of_equal_or_extreme_points_stay_in_range() {
         let model = LinearModel::flat();
-        for (a, b) in [(5, 5), (0, u64::MAX), (u64::MAX - 1, u64::MAX), ((1 << 53) - 1, (1 << 53) + 1)] {
+        for (a, b) in [
+            (5, 5),
+            (0, u64::MAX),
+            (u64::MAX - 1, u64::MAX),
+            ((1 << 53) - 1, (1 << 53) + 1),
+        ] {
             model.fit((a, 10), (b, 200));
             for x in [0, a, b, a / 2 + b / 2, u64::MAX] {
                 assert!(model.predict(x, 256) < 256);

@@ -46,7 +46,11 @@ impl Child {
 
     #[inline]
     fn decode(address: *mut u8) -> Self {
-        if address.addr() & 1 == 0 { Child::Node(address) } else { Child::Planned(address.addr() >> 1) }
+        if address.addr() & 1 == 0 {
+            Child::Node(address)
+        } else {
+            Child::Planned(address.addr() >> 1)
+        }
     }
 }
 
@@ -100,8 +104,12 @@ impl ModelNode {
             let node = ModelNode(NonNull::new_unchecked(at));
             for i in 0..capacity {
                 node.array::<AtomicU64>(0).add(i).write(AtomicU64::new(u64::MAX));
-                node.array::<AtomicPtr<u8>>(1).add(i).write(AtomicPtr::new(ptr::null_mut()));
-                node.array::<AtomicPtr<u8>>(2).add(i).write(AtomicPtr::new(ptr::null_mut()));
+                node.array::<AtomicPtr<u8>>(1)
+                    .add(i)
+                    .write(AtomicPtr::new(ptr::null_mut()));
+                node.array::<AtomicPtr<u8>>(2)
+                    .add(i)
+                    .write(AtomicPtr::new(ptr::null_mut()));
             }
             node
         };
@@ -205,7 +213,10 @@ impl ModelNode {
 
     /// High fence of the node (exclusive) and its tree projection; `None` is above every key.
     pub fn high(self) -> (Option<Entry>, u64) {
-        (Self::entry(self.header().high.load(Acquire)), self.header().high_proj.load(Acquire))
+        (
+            Self::entry(self.header().high.load(Acquire)),
+            self.header().high_proj.load(Acquire),
+        )
     }
 
     /// Whether `key` lies within the fences.
@@ -234,7 +245,9 @@ impl ModelNode {
     #[inline]
     fn last_child(self, p: u64, counts: impl Fn(Entry) -> bool) -> usize {
         let n = self.len().min(self.capacity());
-        let bound = lower_bound(n, self.header().model.predict(p, n.max(1)), p, |i| self.key(i).load(Acquire));
+        let bound = lower_bound(n, self.header().model.predict(p, n.max(1)), p, |i| {
+            self.key(i).load(Acquire)
+        });
         if bound >= n || self.proj(bound) != p {
             return bound.saturating_sub(1);
         }
@@ -242,7 +255,11 @@ impl ModelNode {
         let (mut lo, mut hi) = (bound, n);
         while lo < hi {
             let mid = (lo + hi) / 2;
-            if self.proj(mid) == p && self.fence(mid).is_none_or(&counts) { lo = mid + 1 } else { hi = mid }
+            if self.proj(mid) == p && self.fence(mid).is_none_or(&counts) {
+                lo = mid + 1
+            } else {
+                hi = mid
+            }
         }
         lo.saturating_sub(1)
     }
@@ -272,7 +289,13 @@ impl ModelNode {
     /// All children in order.
     pub fn separators(self) -> Vec<Separator> {
         (0..self.len())
-            .filter_map(|i| self.child(i).map(|child| Separator { proj: self.proj(i), fence: self.fence(i), child }))
+            .filter_map(|i| {
+                self.child(i).map(|child| Separator {
+                    proj: self.proj(i),
+                    fence: self.fence(i),
+                    child,
+                })
+            })
             .collect()
     }
 
@@ -287,8 +310,10 @@ impl ModelNode {
         assert!(n < self.capacity() && i <= n);
         for to in (i + 1..=n).rev() {
             self.key(to).store(self.key(to - 1).load(Relaxed), Release);
-            self.fence_word(to).store(self.fence_word(to - 1).load(Relaxed), Release);
-            self.child_word(to).store(self.child_word(to - 1).load(Relaxed), Release);
+            self.fence_word(to)
+                .store(self.fence_word(to - 1).load(Relaxed), Release);
+            self.child_word(to)
+                .store(self.child_word(to - 1).load(Relaxed), Release);
         }
         self.store(i, separator);
         self.header().children.store(n as u64 + 1, Release);

@@ -34,7 +34,9 @@ pub struct AlexFactory {
 impl AlexFactory {
     /// `skeleton_period`: a skeleton is built from every so-manieth memtable of a column family; 0 turns skeletons off.
     pub fn new(skeleton_period: u32) -> Self {
-        AlexFactory { skeletons: Skeletons::new(skeleton_period) }
+        AlexFactory {
+            skeletons: Skeletons::new(skeleton_period),
+        }
     }
 
     /// # Safety
@@ -45,7 +47,13 @@ impl AlexFactory {
         let tree = Arc::new(Tree::new(Arena(allocator), Shape::default(), skeleton));
         let gate = Gate::open(&tree);
         let skeletons = self.skeletons.clone();
-        AlexRep { tree, gate, skeletons, column_family, read_only: AtomicBool::new(false) }
+        AlexRep {
+            tree,
+            gate,
+            skeletons,
+            column_family,
+            read_only: AtomicBool::new(false),
+        }
     }
 }
 
@@ -148,6 +156,11 @@ impl From<Cursor> for MemCursor {
     #[inline]
     fn from(cursor: Cursor) -> Self {
         let (entry, node, version, slot) = cursor.into_raw();
-        MemCursor { entry, node, version, slot }
+        MemCursor {
+            entry,
+            node,
+            version,
+            slot,
+        }
     }
 }

@@ -57,7 +57,12 @@ impl Skeleton {
             encode(&mut bytes, fence.key().user, MAX_SEQ << 8 | 0xff);
         }
         let (bytes, offsets, projections) = (bytes.into(), offsets.into(), projections.into());
-        Some(Skeleton { bytes, offsets, projections, projection })
+        Some(Skeleton {
+            bytes,
+            offsets,
+            projections,
+            projection,
+        })
     }
 
     /// Number of planned data nodes.

@@ -51,8 +51,21 @@ impl Rng {
 
 /// Kinds of user keys that the tests go through.
 pub const KINDS: &[&str] = &[
-    "uniform", "sequential", "descending", "lognormal", "near-2^53", "near-max", "db_bench", "decimal", "hex", "uuid", "url",
-    "ff-runs", "short", "few", "one",
+    "uniform",
+    "sequential",
+    "descending",
+    "lognormal",
+    "near-2^53",
+    "near-max",
+    "db_bench",
+    "decimal",
+    "hex",
+    "uuid",
+    "url",
+    "ff-runs",
+    "short",
+    "few",
+    "one",
 ];
 
 /// The `i`-th key of a kind.
@@ -63,7 +76,10 @@ pub fn user_key(kind: &str, i: u64, rng: &mut Rng) -> Vec<u8> {
         "sequential" => i.to_be_bytes().to_vec(),
         "descending" => (u64::MAX - i).to_be_bytes().to_vec(),
         "lognormal" => {
-            let gauss: f64 = (0..12).map(|_| rng.below(1 << 20) as f64 / (1u64 << 20) as f64).sum::<f64>() - 6.0;
+            let gauss: f64 = (0..12)
+                .map(|_| rng.below(1 << 20) as f64 / (1u64 << 20) as f64)
+                .sum::<f64>()
+                - 6.0;
             ((gauss * 2.0).exp() * 1e9) as u64
         }
         .to_be_bytes()
@@ -73,9 +89,21 @@ pub fn user_key(kind: &str, i: u64, rng: &mut Rng) -> Vec<u8> {
         "db_bench" => [rng.below(1 << 20).to_be_bytes().as_slice(), b"00000000"].concat(),
         "decimal" => format!("{:016}", rng.below(10_000_000)).into_bytes(),
         "hex" => format!("{:x}", n >> 20).into_bytes(),
-        "uuid" => format!("{:08x}-{:04x}-4{:03x}-a{:03x}-{:012x}", n as u32, n >> 48, n >> 52, n & 0xfff, rng.next() >> 16)
-            .into_bytes(),
-        "url" => format!("https://www.example.org/archive/articles/{}/{}", rng.below(50), rng.below(1000)).into_bytes(),
+        "uuid" => format!(
+            "{:08x}-{:04x}-4{:03x}-a{:03x}-{:012x}",
+            n as u32,
+            n >> 48,
+            n >> 52,
+            n & 0xfff,
+            rng.next() >> 16
+        )
+        .into_bytes(),
+        "url" => format!(
+            "https://www.example.org/archive/articles/{}/{}",
+            rng.below(50),
+            rng.below(1000)
+        )
+        .into_bytes(),
         "ff-runs" => vec![0xff; rng.below(65) as usize],
         "short" => n.to_be_bytes()[..rng.below(4) as usize].to_vec(),
         "few" => format!("key{}", rng.below(7)).into_bytes(),
@@ -136,6 +164,14 @@ impl Oracle {
 }
 
 /// Node sizes that make every structural change happen often.
-pub const TINY: Shape = Shape { slots: 4, first_slots: 2, fanout: 4 };
+pub const TINY: Shape = Shape {
+    slots: 4,
+    first_slots: 2,
+    fanout: 4,
+};
 /// Between tiny and default.
-pub const SMALL: Shape = Shape { slots: 16, first_slots: 4, fanout: 8 };
+pub const SMALL: Shape = Shape {
+    slots: 16,
+    first_slots: 4,
+    fanout: 8,
+};

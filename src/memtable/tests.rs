@@ -9,9 +9,14 @@ use super::testing::{Heap, KINDS, Oracle, Rng, SMALL, TINY, entry, user_key};
 use super::tree::{Shape, Tree};
 
 fn seed() -> u64 {
-    let seed = std::env::var("MOUNTDB_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or_else(|| {
-        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(1, |d| d.as_nanos() as u64)
-    });
+    let seed = std::env::var("MOUNTDB_SEED")
+        .ok()
+        .and_then(|s| s.parse().ok())
+        .unwrap_or_else(|| {
+            std::time::SystemTime::now()
+                .duration_since(std::time::UNIX_EPOCH)
+                .map_or(1, |d| d.as_nanos() as u64)
+        });
     println!("MOUNTDB_SEED={seed}");
     seed
 }
@@ -24,7 +29,13 @@ fn fill(tree: &Tree<Heap>, oracle: &mut Oracle, kind: &str, n: u64, rng: &mut Rn
         let e = entry(&user, seq);
         assert_eq!(tree.insert(e), oracle.insert(e), "{kind} {i}");
         if i % 7 == 0 {
-            oracle.agree(tree, &Key { user: &user, seq: rng.below(n) });
+            oracle.agree(
+                tree,
+                &Key {
+                    user: &user,
+                    seq: rng.below(n),
+                },
+            );
         }
     }
 }
@@ -38,10 +49,22 @@ fn probe(tree: &Tree<Heap>, oracle: &Oracle, kind: &str, rng: &mut Rng) {
         if i % 5 == 0 {
             user.push(0);
         }
-        oracle.agree(tree, &Key { user: &user, seq: rng.below(3000) });
+        oracle.agree(
+            tree,
+            &Key {
+                user: &user,
+                seq: rng.below(3000),
+            },
+        );
     }
     for user in [&b""[..], b"\0", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff", b"https"] {
-        oracle.agree(tree, &Key { user, seq: u64::MAX >> 8 });
+        oracle.agree(
+            tree,
+            &Key {
+                user,
+                seq: u64::MAX >> 8,
+            },
+        );
         oracle.agree(tree, &Key { user, seq: 0 });
     }
 }
@@ -160,7 +183,12 @@ fn mp_01_one_key_with_many_versions_stays_shallow() {
     }
 }
 
-fn concurrently(threads: u64, shape: Shape, skeleton: Option<Arc<Skeleton>>, work: impl Fn(u64, &Tree<Heap>) + Sync) -> Tree<Heap> {
+fn concurrently(
+    threads: u64,
+    shape: Shape,
+    skeleton: Option<Arc<Skeleton>>,
+    work: impl Fn(u64, &Tree<Heap>) + Sync,
+) -> Tree<Heap> {
     let tree = Tree::new(Heap::default(), shape, skeleton);
     std::thread::scope(|scope| {
         for t in 0..threads {
@@ -179,7 +207,11 @@ fn mt_03_writers_forced_into_the_same_nodes_lose_nothing() {
         let tree = concurrently(16, shape, None, |t, tree| {
             let mut rng = Rng(seed ^ t);
             for i in 0..n {
-                let user = if round == 1 { (rng.below(3000) << 8 | t).to_be_bytes() } else { (i * 16 + t).to_be_bytes() };
+                let user = if round == 1 {
+                    (rng.below(3000) << 8 | t).to_be_bytes()
+                } else {
+                    (i * 16 + t).to_be_bytes()
+                };
                 let e = entry(&user, i);
                 assert!(tree.insert(e));
                 assert_eq!(tree.lookup(&e.key()).entry(), Some(e), "a writer sees its own insert");
@@ -238,7 +270,11 @@ fn mt_01_mt_02_sentinels_stay_visible_and_scans_ordered_while_nodes_split() {
                     }
                     seen += usize::from(key.seq == 0 && key.user[4..] == [0; 4]);
                     last = Some(key);
-                    if forward { tree.next(&mut cursor) } else { tree.prev(&mut cursor) }
+                    if forward {
+                        tree.next(&mut cursor)
+                    } else {
+                        tree.prev(&mut cursor)
+                    }
                 }
                 assert!(seen >= 64, "a scan saw {seen} of 64 sentinels");
             }
@@ -279,5 +315,9 @@ fn creation_from_a_skeleton_allocates_little() {
     }
     let skeleton = Arc::new(Skeleton::build(&old, 180, || false).unwrap());
     let new = Tree::new(Heap::default(), Shape::default(), Some(skeleton));
-    assert!(new.index_bytes() < 4096, "{} bytes for an empty memtable", new.index_bytes());
+    assert!(
+        new.index_bytes() < 4096,
+        "{} bytes for an empty memtable",
+        new.index_bytes()
+    );
 }

@@ -41,12 +41,19 @@ pub struct Shape {
 
 impl Default for Shape {
     fn default() -> Self {
-        Shape { slots: MAX_SLOTS, first_slots: 16, fanout: 128 }
+        Shape {
+            slots: MAX_SLOTS,
+            first_slots: 16,
+            fanout: 128,
+        }
     }
 }
 
 /// Smallest internal key there is: empty user key, sequence number above all.
-pub const MIN_KEY: Key<'static> = Key { user: &[], seq: u64::MAX };
+pub const MIN_KEY: Key<'static> = Key {
+    user: &[],
+    seq: u64::MAX,
+};
 
 /// A concurrent ordered set of [`Entry`]s.
 pub struct Tree<M> {
@@ -72,7 +79,9 @@ impl<M: Memory> Tree<M> {
     /// An empty tree, prepared with `skeleton` if there is one. Takes microseconds: data nodes are made at their first insert.
     pub fn new(memory: M, shape: Shape, skeleton: Option<Arc<Skeleton>>) -> Self {
         assert!((2..=MAX_SLOTS).contains(&shape.slots) && shape.first_slots >= 1 && shape.fanout >= 4);
-        let projection = skeleton.as_ref().map_or_else(|| Projection::new(&[]), |s| s.projection().clone());
+        let projection = skeleton
+            .as_ref()
+            .map_or_else(|| Projection::new(&[]), |s| s.projection().clone());
         let mut tree = Tree {
             root: AtomicPtr::new(std::ptr::null_mut()),
             projection,
@@ -87,9 +96,17 @@ impl<M: Memory> Tree<M> {
             .map(|i| match &tree.skeleton {
                 Some(skeleton) => {
                     let (fence, proj) = skeleton.fence(i);
-                    Separator { proj, fence, child: Child::Planned(i) }
+                    Separator {
+                        proj,
+                        fence,
+                        child: Child::Planned(i),
+                    }
                 }
-                None => Separator { proj: 0, fence: None, child: Child::Planned(0) },
+                None => Separator {
+                    proj: 0,
+                    fence: None,
+                    child: Child::Planned(0),
+                },
             })
             .collect();
         let top = tree.model_node((children.len() * 2).max(4), &children, (None, u64::MAX));
@@ -109,7 +126,13 @@ impl<M: Memory> Tree<M> {
         unsafe { ModelNode::create(self.memory.allocate(bytes), capacity, children, high) }
     }
 
-    fn data_node(&self, slots: usize, low: (Option<Entry>, u64), high: (Option<Entry>, u64), fill: Option<u64>) -> DataNode {
+    fn data_node(
+        &self,
+        slots: usize,
+        low: (Option<Entry>, u64),
+        high: (Option<Entry>, u64),
+        fill: Option<u64>,
+    ) -> DataNode {
         let bytes = DataNode::bytes(slots);
         self.counters.node_bytes(bytes);
         // SAFETY: as above; fences are entries of this tree or of its skeleton, which the tree holds.
@@ -148,10 +171,27 @@ impl<M: Memory> Tree<M> {
     #[inline]
     pub(super) fn route(&self, key: &Key, p: u64) -> Option<DataNode> {
         let top = self.top();
-        let Some(Child::Node(model)) = top.child(top.position(key, p)) else { return None };
+        let Some(Child::Node(model)) = top.child(top.position(key, p)) else {
+            return None;
+        };
         let model = Self::as_model(model);
-        let Some(Child::Node(data)) = model.child(model.position(key, p)) else { return None };
-        Some(Self::as_data(data))
+        let i = model.position(key, p);
+        let Some(Child::Node(data)) = model.child(i) else {
+            return None;
+        };
+        // Both lines of the header and the slot's line are asked for at once. The slot is guessed from the fences alone: waiting
+        // for the node's own model would make it a second miss behind the first.
+        let node = Self::as_data(data);
+        let (low, high) = (
+            model.proj(i),
+            if i + 1 < model.len() {
+                model.proj(i + 1)
+            } else {
+                model.high().1
+            },
+        );
+        node.prefetch(p.saturating_sub(low) as f64 / (high.saturating_sub(low) as f64 + 1.0));
+        Some(node)
     }
 
     /// Model node that is responsible for `key`, made if it was only planned.
@@ -172,19 +212,37 @@ impl<M: Memory> Tree<M> {
         let top = self.top();
         let Some(lock) = top.guard().lock() else { return };
         let i = top.position(key, p);
-        let Some(Child::Planned(from)) = top.child(i) else { return };
-        let high = if i + 1 < top.len() { (top.fence(i + 1), top.proj(i + 1)) } else { (None, u64::MAX) };
+        let Some(Child::Planned(from)) = top.child(i) else {
+            return;
+        };
+        let high = if i + 1 < top.len() {
+            (top.fence(i + 1), top.proj(i + 1))
+        } else {
+            (None, u64::MAX)
+        };
         let planned = |j: usize| Child::Planned(j);
         let children: Vec<Separator> = match &self.skeleton {
             Some(skeleton) => (from..skeleton.len().min(from + self.group()))
                 .map(|j| {
                     let (fence, proj) = skeleton.fence(j);
-                    Separator { proj, fence, child: planned(j) }
+                    Separator {
+                        proj,
+                        fence,
+                        child: planned(j),
+                    }
                 })
                 .collect(),
-            None => vec![Separator { proj: 0, fence: None, child: planned(0) }],
+            None => vec![Separator {
+                proj: 0,
+                fence: None,
+                child: planned(0),
+            }],
         };
-        let capacity = if self.skeleton.is_some() { self.shape.fanout.min(2 * children.len()).max(4) } else { 4 };
+        let capacity = if self.skeleton.is_some() {
+            self.shape.fanout.min(2 * children.len()).max(4)
+        } else {
+            4
+        };
         let model = self.model_node(capacity, &children, high);
         top.set_child(&lock, i, model.as_ptr());
     }
@@ -197,9 +255,15 @@ impl<M: Memory> Tree<M> {
             return;
         }
         let i = model.position(key, p);
-        let Some(Child::Planned(_)) = model.child(i) else { return };
+        let Some(Child::Planned(_)) = model.child(i) else {
+            return;
+        };
         let low = (model.fence(i), model.proj(i));
-        let high = if i + 1 < model.len() { (model.fence(i + 1), model.proj(i + 1)) } else { model.high() };
+        let high = if i + 1 < model.len() {
+            (model.fence(i + 1), model.proj(i + 1))
+        } else {
+            model.high()
+        };
         let node = match &self.skeleton {
             Some(_) => self.data_node(self.shape.slots, low, high, None),
             None => self.data_node(self.shape.first_slots.min(self.shape.slots), low, high, Some(u64::MAX)),
@@ -266,13 +330,21 @@ impl<M: Memory> Tree<M> {
         let cut = if pattern == Pattern::Spread { n / 2 } else { rank };
         let fence = self.fence_proj(Some(if cut < n { items[cut].1 } else { entry }), 0);
         // Descending inserts leave the upper part for good: no room is kept there (it can still expand).
-        let room = if pattern == Pattern::Descending { (n - cut).max(self.shape.first_slots) } else { self.shape.slots };
+        let room = if pattern == Pattern::Descending {
+            (n - cut).max(self.shape.first_slots)
+        } else {
+            self.shape.slots
+        };
         let right = self.data_node(room, fence, high, Some(u64::MAX));
         right.take_shape(node);
         right.rebuild(&mut items[cut..], high, pattern);
         self.counters.split();
         self.counters.data_node();
-        self.insert_child(Separator { proj: fence.1, fence: fence.0, child: Child::Node(right.as_ptr()) });
+        self.insert_child(Separator {
+            proj: fence.1,
+            fence: fence.0,
+            child: Child::Node(right.as_ptr()),
+        });
         node.rebuild(&mut items[..cut], fence, pattern);
     }
 
@@ -315,8 +387,7 @@ impl<M: Memory> Tree<M> {
         let low_key = model.low().map_or(MIN_KEY, Entry::key);
         let low_p = children[0].proj;
         if model.capacity() < self.shape.fanout {
-            let larger =
-                self.model_node((model.capacity() * 4).min(self.shape.fanout), &children, model.high());
+            let larger = self.model_node((model.capacity() * 4).min(self.shape.fanout), &children, model.high());
             self.with_top(|top, top_lock| top.set_child(top_lock, top.position(&low_key, low_p), larger.as_ptr()));
             lock.retire();
             return;
@@ -327,7 +398,15 @@ impl<M: Memory> Tree<M> {
         let Separator { proj, fence, .. } = children[cut];
         self.with_top(|top, top_lock| {
             let i = top.position(&low_key, low_p) + 1;
-            top.insert(top_lock, i, Separator { proj, fence, child: Child::Node(right.as_ptr()) });
+            top.insert(
+                top_lock,
+                i,
+                Separator {
+                    proj,
+                    fence,
+                    child: Child::Node(right.as_ptr()),
+                },
+            );
         });
         model.truncate(&lock, cut, (fence, proj));
     }

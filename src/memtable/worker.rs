@@ -24,7 +24,10 @@ pub struct Gate<M> {
 impl<M: Memory> Gate<M> {
     /// A gate that leads to `tree`.
     pub fn open(tree: &Arc<Tree<M>>) -> Arc<Self> {
-        Arc::new(Gate { tree: Mutex::new(Some(tree.clone())), closing: AtomicBool::new(false) })
+        Arc::new(Gate {
+            tree: Mutex::new(Some(tree.clone())),
+            closing: AtomicBool::new(false),
+        })
     }
 
     /// Returns once nobody reads the tree through this gate; the worker gives up at its next node.
@@ -86,12 +89,20 @@ impl<M> Clone for Skeletons<M> {
 impl<M: Memory + Send + Sync + 'static> Skeletons<M> {
     /// `period` 0: none are built.
     pub fn new(period: u32) -> Self {
-        Skeletons(Arc::new(Shared { period: period.into(), families: Arc::default(), worker: Mutex::new(None) }))
+        Skeletons(Arc::new(Shared {
+            period: period.into(),
+            families: Arc::default(),
+            worker: Mutex::new(None),
+        }))
     }
 
     /// What a new memtable of the column family starts from.
     pub fn current(&self, column_family: u32) -> Option<Arc<Skeleton>> {
-        self.0.families.lock().get(&column_family).and_then(|family| family.skeleton.clone())
+        self.0
+            .families
+            .lock()
+            .get(&column_family)
+            .and_then(|family| family.skeleton.clone())
     }
 
     /// A memtable of the column family has become read-only. Enqueues a build if it is the first one or its turn has come.
@@ -108,19 +119,27 @@ impl<M: Memory + Send + Sync + 'static> Skeletons<M> {
             let mut worker = self.0.worker.lock();
             let worker = worker.get_or_insert_with(|| Self::start(self.0.families.clone()));
             // A worker that has died (it cannot, short of a bug) costs skeletons, not data.
-            let _ = worker.jobs.send(Job { column_family, gate: Arc::downgrade(gate) });
+            let _ = worker.jobs.send(Job {
+                column_family,
+                gate: Arc::downgrade(gate),
+            });
         }
     }
 
     fn start(families: Arc<Families>) -> Worker<M> {
         let (jobs, queue) = channel::<Job<M>>();
-        let thread = std::thread::Builder::new().name("mountdb-skeleton".into()).spawn(move || {
-            for Job { column_family, gate } in queue {
-                if let Some(skeleton) = gate.upgrade().and_then(|gate| gate.build()) {
-                    families.lock().entry(column_family).or_default().skeleton = Some(Arc::new(skeleton));
+        let thread = std::thread::Builder::new()
+            .name("mountdb-skeleton".into())
+            .spawn(move || {
+                for Job { column_family, gate } in queue {
+                    if let Some(skeleton) = gate.upgrade().and_then(|gate| gate.build()) {
+                        families.lock().entry(column_family).or_default().skeleton = Some(Arc::new(skeleton));
+                    }
                 }
-            }
-        });
-        Worker { jobs, thread: thread.expect("a thread for skeletons can be started") }
+            });
+        Worker {
+            jobs,
+            thread: thread.expect("a thread for skeletons can be started"),
+        }
     }
 }

@@ -27,7 +27,10 @@ fn scan(tree: &Tree<Leak>) -> Vec<Entry> {
     let mut found = Vec::new();
     let mut cursor = tree.first();
     while let Some(e) = cursor.entry() {
-        assert!(found.last().is_none_or(|last: &Entry| last.key() < e.key()), "a scan ascends");
+        assert!(
+            found.last().is_none_or(|last: &Entry| last.key() < e.key()),
+            "a scan ascends"
+        );
         found.push(e);
         tree.next(&mut cursor);
     }
@@ -38,7 +41,10 @@ fn scan_back(tree: &Tree<Leak>) -> Vec<Entry> {
     let mut found = Vec::new();
     let mut cursor = tree.last();
     while let Some(e) = cursor.entry() {
-        assert!(found.last().is_none_or(|last: &Entry| last.key() > e.key()), "a reverse scan descends");
+        assert!(
+            found.last().is_none_or(|last: &Entry| last.key() > e.key()),
+            "a reverse scan descends"
+        );
         found.push(e);
         tree.prev(&mut cursor);
     }
@@ -72,8 +78,16 @@ fn model(shape: Shape, before: &'static [(u64, u64)], threads: &'static [fn(&Tre
     });
 }
 
-const TWO: Shape = Shape { slots: 2, first_slots: 2, fanout: 4 };
-const FOUR: Shape = Shape { slots: 4, first_slots: 2, fanout: 4 };
+const TWO: Shape = Shape {
+    slots: 2,
+    first_slots: 2,
+    fanout: 4,
+};
+const FOUR: Shape = Shape {
+    slots: 4,
+    first_slots: 2,
+    fanout: 4,
+};
 
 fn insert_and_find(tree: &Tree<Leak>, user: u64, seq: u64) {
     let e = entry(user, seq);
@@ -83,17 +97,32 @@ fn insert_and_find(tree: &Tree<Leak>, user: u64, seq: u64) {
 
 #[test]
 fn two_writers_in_one_node() {
-    model(FOUR, &[], &[|t| insert_and_find(t, 1, 0), |t| insert_and_find(t, 2, 0)], 2);
+    model(
+        FOUR,
+        &[],
+        &[|t| insert_and_find(t, 1, 0), |t| insert_and_find(t, 2, 0)],
+        2,
+    );
 }
 
 #[test]
 fn mt_03_two_writers_race_through_a_split() {
-    model(TWO, &[(10, 0), (20, 0)], &[|t| insert_and_find(t, 15, 0), |t| insert_and_find(t, 25, 0)], 4);
+    model(
+        TWO,
+        &[(10, 0), (20, 0)],
+        &[|t| insert_and_find(t, 15, 0), |t| insert_and_find(t, 25, 0)],
+        4,
+    );
 }
 
 #[test]
 fn expansion_races_with_a_writer() {
-    model(FOUR, &[(10, 0), (20, 0)], &[|t| insert_and_find(t, 15, 0), |t| insert_and_find(t, 5, 0)], 4);
+    model(
+        FOUR,
+        &[(10, 0), (20, 0)],
+        &[|t| insert_and_find(t, 15, 0), |t| insert_and_find(t, 5, 0)],
+        4,
+    );
 }
 
 #[test]
@@ -115,7 +144,10 @@ fn mc_01_of_two_equal_inserts_one_succeeds() {
 fn mt_02_a_reader_finds_the_sentinel_while_its_node_splits() {
     fn reader(tree: &Tree<Leak>) {
         for user in [10, 20] {
-            let found = tree.lookup(&Key { user: &u64::to_be_bytes(user), seq: 9 });
+            let found = tree.lookup(&Key {
+                user: &u64::to_be_bytes(user),
+                seq: 9,
+            });
             assert!(found.entry().is_some(), "{user} is lost for a moment");
         }
     }
@@ -139,10 +171,18 @@ fn mt_01_scans_pass_a_split_in_both_directions() {
 #[test]
 fn mt_06_versions_of_one_key_from_two_writers() {
     fn reader(tree: &Tree<Leak>) {
-        let found = tree.lookup(&Key { user: &7u64.to_be_bytes(), seq: 3 });
+        let found = tree.lookup(&Key {
+            user: &7u64.to_be_bytes(),
+            seq: 3,
+        });
         assert_eq!(found.entry().map(|e| e.key().seq), Some(3));
     }
-    model(TWO, &[(7, 3), (7, 1)], &[|t| insert_and_find(t, 7, 2), |t| insert_and_find(t, 7, 4)], 4);
+    model(
+        TWO,
+        &[(7, 3), (7, 1)],
+        &[|t| insert_and_find(t, 7, 2), |t| insert_and_find(t, 7, 4)],
+        4,
+    );
     model(TWO, &[(7, 3), (7, 1)], &[|t| insert_and_find(t, 7, 2), reader], 3);
 }
 

@@ -1,0 +1,5 @@
+//! Databases with learned indexes. Every test asks three voices the same question: the learned database, stock RocksDB after
+//! the same operations, and a sorted map.
+
+mod harness;
+mod random_ops;
