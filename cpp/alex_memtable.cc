@@ -1,5 +1,6 @@
 #include "cpp/alex_memtable.h"
 
+#include <algorithm>
 #include <cassert>
 #include <new>
 #include <unordered_map>
@@ -152,8 +153,14 @@ class AlexMemTableRep final : public MemTableRep {
   Status MultiGet(size_t n, const char* const* keys, void** args,
                   bool (*callback)(void*, const char*), bool allow_data,
                   bool detect_key_out_of_order, const KeyValidation& validate) override {
+    static_assert(sizeof(const char*) == sizeof(size_t));
+    constexpr size_t kGroup = 32;
+    const bool validate_all = detect_key_out_of_order || validate != nullptr;
     for (size_t i = 0; i < n; ++i) {
-      if (detect_key_out_of_order || validate != nullptr) {
+      if (i % kGroup == 0) {
+        rep_->prefetch({reinterpret_cast<const size_t*>(keys + i), std::min(kGroup, n - i)});
+      }
+      if (validate_all) {
         Status status = WalkAndValidate(keys[i], args[i], callback, allow_data,
                                         detect_key_out_of_order, validate);
         if (!status.ok()) {

@@ -25,6 +25,13 @@ void Add(rocksdb::ObjectLibrary& library) {
       });
 }
 
+// RocksDB's default drops a factory of unknown name without a word.
+rocksdb::ConfigOptions Strict() {
+  rocksdb::ConfigOptions config;
+  config.ignore_unsupported_options = false;
+  return config;
+}
+
 void Check(const rocksdb::Status& status) {
   if (!status.ok()) {
     throw std::runtime_error(status.ToString());
@@ -57,7 +64,7 @@ void register_factories() noexcept { Register(); }
 
 void apply_learned(Options* options, rust::Str memtable, rust::Str index, bool primary) {
   Register();
-  const rocksdb::ConfigOptions config;
+  const rocksdb::ConfigOptions config = Strict();
   if (!memtable.empty()) {
     Check(rocksdb::MemTableRepFactory::CreateFromString(config, std::string(memtable),
                                                         &options->memtable_factory));
@@ -83,7 +90,7 @@ void apply_learned(Options* options, rust::Str memtable, rust::Str index, bool p
 void apply_string(Options* options, rust::Str text) {
   Register();
   rocksdb::Options changed;
-  Check(rocksdb::GetOptionsFromString(rocksdb::ConfigOptions(), *options, std::string(text),
+  Check(rocksdb::GetOptionsFromString(Strict(), *options, std::string(text),
                                       &changed));
   *options = changed;
 }

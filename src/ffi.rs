@@ -68,6 +68,7 @@ pub(crate) mod bridge {
         type AlexRep;
         unsafe fn insert(self: &AlexRep, entry: *const u8) -> bool;
         unsafe fn lookup(self: &AlexRep, internal_key: &[u8]) -> MemCursor;
+        unsafe fn prefetch(self: &AlexRep, keys: &[usize]);
         fn contains(self: &AlexRep, internal_key: &[u8]) -> bool;
         fn seek(self: &AlexRep, internal_key: &[u8]) -> MemCursor;
         fn seek_for_prev(self: &AlexRep, internal_key: &[u8]) -> MemCursor;

@@ -22,6 +22,9 @@ pub struct Cursor {
 /// How many slots ahead a step prefetches an entry: flush reads every entry once, and each is a cache miss of its own.
 const AHEAD: usize = 12;
 
+/// Keys that are prefetched together: more would push each other's lines out of the fill buffers.
+const GROUP: usize = 32;
+
 impl Cursor {
     /// The entry, if the cursor is on one.
     #[inline]
@@ -202,6 +205,23 @@ impl<M: Memory> Tree<M> {
             cursor
         } else {
             Cursor::default()
+        }
+    }
+
+    /// Brings what the look-ups of `keys` will touch into the cache, a level at a time for the whole group: their nodes, then
+    /// their entries. The misses of one level overlap; one look-up after the other would wait for each.
+    pub fn prefetch(&self, keys: &[Key]) {
+        let mut nodes = [const { None }; GROUP];
+        for keys in keys.chunks(GROUP) {
+            for (node, key) in nodes.iter_mut().zip(keys) {
+                let p = self.project(key);
+                *node = self.route(key, p).map(|node| (node, p));
+            }
+            for (node, key) in nodes.iter().zip(keys) {
+                if let Some(entry) = node.and_then(|(node, p)| node.peek(key, p)) {
+                    prefetch(entry.as_ptr());
+                }
+            }
         }
     }
 

@@ -409,6 +409,16 @@ impl DataNode {
         }
     }
 
+    /// The entry that [`DataNode::search`] will most likely look at, found without touching any entry or checking anything.
+    pub fn peek(self, key: &Key, p: u64) -> Option<Entry> {
+        let slots = self.slots();
+        let x = self.local(key, p);
+        let bound = lower_bound(slots, self.header().model.predict(x, slots), x, |i| {
+            self.slot(i).key.load(Acquire)
+        });
+        self.entry(self.occupied_from(bound))
+    }
+
     /// The rest of [`DataNode::search`] where several keys share the projection `x`: binary search by full keys.
     #[cold]
     fn search_equals(self, key: &Key, x: u64, from: usize, none: Found) -> Found {

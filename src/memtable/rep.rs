@@ -86,6 +86,21 @@ impl AlexRep {
         self.tree.lookup(&Key::from_internal(internal_key)).into()
     }
 
+    /// Prepares the cache for a `lookup` of each key.
+    ///
+    /// # Safety
+    /// `keys` are addresses of length-prefixed internal keys.
+    pub(crate) unsafe fn prefetch(&self, keys: &[usize]) {
+        let mut group = [Key { user: &[], seq: 0 }; 32];
+        for keys in keys.chunks(group.len()) {
+            for (slot, address) in group.iter_mut().zip(keys) {
+                // SAFETY: the caller's promise; the keys are read only during this call.
+                *slot = unsafe { Entry::from_raw(std::ptr::with_exposed_provenance(*address)) }.key();
+            }
+            self.tree.prefetch(&group[..keys.len()]);
+        }
+    }
+
     /// Whether an entry of that user key and sequence number is in.
     pub(crate) fn contains(&self, internal_key: &[u8]) -> bool {
         let key = Key::from_internal(internal_key);

@@ -20,13 +20,20 @@ pub struct Skeleton {
     projection: Projection,
 }
 
+/// The memtable was about to die before its skeleton was built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopped;
+
 /// Highest sequence number (`kMaxSequenceNumber`): a fence with it lies before all versions of its user key.
 const MAX_SEQ: u64 = (1 << 56) - 1;
 
 impl Skeleton {
     /// Reads `tree`, into which nobody inserts any more, and cuts it into nodes of `load` entries. `None` if that gives
-    /// fewer than four nodes, or if `stop` says so (asked once per node).
-    pub fn build<M: Memory>(tree: &Tree<M>, load: usize, stop: impl Fn() -> bool) -> Option<Self> {
+    /// fewer than four nodes.
+    ///
+    /// # Errors
+    /// [`Stopped`] if `stop` says so, which is asked once per node.
+    pub fn build<M: Memory>(tree: &Tree<M>, load: usize, stop: impl Fn() -> bool) -> Result<Option<Self>, Stopped> {
         let mut fences: Vec<Entry> = Vec::new();
         let mut cursor = tree.first();
         let mut since = 0;
@@ -38,14 +45,14 @@ impl Skeleton {
                     since = 0;
                 }
                 if stop() {
-                    return None;
+                    return Err(Stopped);
                 }
             }
             since += 1;
             tree.next(&mut cursor);
         }
         if fences.len() < 3 {
-            return None;
+            return Ok(None);
         }
         let cut = fences.len() / 64;
         let (a, b) = (fences[cut].key().user, fences[fences.len() - 1 - cut].key().user);
@@ -57,12 +64,12 @@ impl Skeleton {
             encode(&mut bytes, fence.key().user, MAX_SEQ << 8 | 0xff);
         }
         let (bytes, offsets, projections) = (bytes.into(), offsets.into(), projections.into());
-        Some(Skeleton {
+        Ok(Some(Skeleton {
             bytes,
             offsets,
             projections,
             projection,
-        })
+        }))
     }
 
     /// Number of planned data nodes.

@@ -80,7 +80,9 @@ fn ln_02_ln_05_every_kind_of_key_equals_a_sorted_map() {
             oracle.agree_scans(&tree);
             probe(&tree, &oracle, kind, &mut rng);
             // The next memtable starts from this one's skeleton and gets like and unlike keys.
-            let skeleton = Skeleton::build(&tree, (shape.slots * 7 / 10).max(1), || false).map(Arc::new);
+            let skeleton = Skeleton::build(&tree, (shape.slots * 7 / 10).max(1), || false)
+                .unwrap()
+                .map(Arc::new);
             for next in [kind, &"uniform", &"url", &"one"] {
                 let (tree, mut oracle) = (Tree::new(Heap::default(), shape, skeleton.clone()), Oracle::default());
                 oracle.agree_scans(&tree);
@@ -290,7 +292,7 @@ fn planned_nodes_are_made_once_by_racing_writers() {
     for i in 0..4000 {
         old.insert(entry(&user_key("uniform", i, &mut rng), i));
     }
-    let skeleton = Arc::new(Skeleton::build(&old, 11, || false).unwrap());
+    let skeleton = Arc::new(Skeleton::build(&old, 11, || false).unwrap().unwrap());
     assert!(skeleton.len() > 300 && skeleton.memory_usage() < 20_000);
     let tree = concurrently(8, SMALL, Some(skeleton), |t, tree| {
         let mut rng = Rng(t + 1);
@@ -313,7 +315,7 @@ fn creation_from_a_skeleton_allocates_little() {
     for i in 0..200_000 {
         old.insert(entry(&user_key("uniform", i, &mut rng), i));
     }
-    let skeleton = Arc::new(Skeleton::build(&old, 180, || false).unwrap());
+    let skeleton = Arc::new(Skeleton::build(&old, 180, || false).unwrap().unwrap());
     let new = Tree::new(Heap::default(), Shape::default(), Some(skeleton));
     assert!(
         new.index_bytes() < 4096,

@@ -426,6 +426,25 @@ impl<M: Memory> Tree<M> {
         }
     }
 
+    /// Entries and data nodes, counted by a walk over the nodes.
+    pub fn load(&self) -> (usize, usize) {
+        let top = self.top();
+        let (mut entries, mut nodes) = (0, 0);
+        for i in 0..top.len() {
+            let Some(Child::Node(model)) = top.child(i) else {
+                continue;
+            };
+            let model = Self::as_model(model);
+            for j in 0..model.len() {
+                if let Some(Child::Node(node)) = model.child(j) {
+                    entries += Self::as_data(node).len();
+                    nodes += 1;
+                }
+            }
+        }
+        (entries, nodes)
+    }
+
     /// Bytes allocated for nodes, retired ones included.
     pub fn index_bytes(&self) -> usize {
         self.counters.bytes()

@@ -21,7 +21,8 @@ fn run() -> Result<(), String> {
     let mut cc = cc::Build::new();
     cc.include("../..").include("src");
     rocksdb.flags(&mut cc);
-    cc.flag_if_supported("-fno-rtti").flag_if_supported("-Wno-unused-parameter");
+    cc.flag_if_supported("-fno-rtti")
+        .flag_if_supported("-Wno-unused-parameter");
 
     let entries = fs::read_dir("src").map_err(|error| format!("src: {error}"))?;
     let mut sources = Vec::new();

@@ -1,5 +1,7 @@
 //! Databases with learned indexes. Every test asks three voices the same question: the learned database, stock RocksDB after
 //! the same operations, and a sorted map.
 
+mod concurrency;
 mod harness;
 mod random_ops;
+mod versions;

@@ -208,6 +208,8 @@ fn run(kind: Kind, learned: LearnedIndex, rng: &mut Rng) {
         run.session(&pair, 1500);
     }
     let pair = Pair::open(directory.path(), &shape, learned);
+        let k = b"191d816a0c32b8b27c32c16a16633e66".to_vec();
+        let found = pair.stock.get(&k).unwrap(); if found.as_deref() != run.model.get(&k, run.model.now()) { println!("DBG learned {:?} stock {:?}", pair.learned.get(&k).unwrap().as_deref() == run.model.get(&k, run.model.now()), found.map(|f| f.len())); std::mem::forget(tempfile::Builder::new().prefix("zz").tempdir().unwrap()); println!("DBG {:?}", directory.path()); std::process::exit(3); }
     let probes = run.keys.clone();
     pair.check(None, &run.model, &probes);
     pair.compact();

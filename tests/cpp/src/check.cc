@@ -63,7 +63,9 @@ void InThreads(size_t count, const std::function<void(size_t)>& body) {
 }
 
 struct Watchdog::State {
-  const char* what;
+  explicit State(const char* name) : what(name) {}
+
+  const char* const what;
   std::atomic<uint64_t> steps{0};
   std::mutex mutex;
   std::condition_variable wake;
@@ -71,7 +73,7 @@ struct Watchdog::State {
   std::thread thread;
 };
 
-Watchdog::Watchdog(const char* what) : state_(new State{what}) {
+Watchdog::Watchdog(const char* what) : state_(new State(what)) {
   State* state = state_;
   state->thread = std::thread([state] {
     uint64_t seen = 0;

@@ -197,7 +197,7 @@ fn two_writers_make_one_planned_node() {
         for user in 0..8 {
             old.insert(entry(user * 10, 0));
         }
-        let skeleton = std::sync::Arc::new(Skeleton::build(&old, 2, || false).unwrap());
+        let skeleton = std::sync::Arc::new(Skeleton::build(&old, 2, || false).unwrap().unwrap());
         let tree = Arc::new(Tree::new(Leak, TWO, Some(skeleton)));
         let other = tree.clone();
         let thread = thread::spawn(move || insert_and_find(&other, 41, 0));
