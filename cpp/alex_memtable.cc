@@ -276,6 +276,21 @@ Status AlexMemTableFactory::PrepareOptions(const rocksdb::ConfigOptions& config)
   return status;
 }
 
+Status AlexMemTableFactory::ValidateOptions(const rocksdb::DBOptions& db_options,
+                                            const rocksdb::ColumnFamilyOptions& cf_options) const {
+  Status status = CheckSkeletonPeriod(options_.skeleton_period,
+                                      std::to_string(options_.skeleton_period));
+  return status.ok() ? MemTableRepFactory::ValidateOptions(db_options, cf_options) : status;
+}
+
+Status AlexMemTableFactory::ConfigureOptions(
+    const rocksdb::ConfigOptions& config,
+    const std::unordered_map<std::string, std::string>& options,
+    std::unordered_map<std::string, std::string>* unused) {
+  Status status = CheckOptionNames(kNickName(), {"skeleton_period"}, config, options);
+  return status.ok() ? MemTableRepFactory::ConfigureOptions(config, options, unused) : status;
+}
+
 MemTableRep* AlexMemTableFactory::CreateMemTableRep(
     const MemTableRep::KeyComparator& comparator, rocksdb::Allocator* allocator,
     const rocksdb::SliceTransform* transform, rocksdb::Logger* logger) {
@@ -291,9 +306,16 @@ MemTableRep* AlexMemTableFactory::CreateMemTableRep(
       static_cast<const rocksdb::MemTable::KeyComparator&>(comparator);
   const rocksdb::Comparator* user = memtable_comparator.comparator.user_comparator();
   if (user != rocksdb::BytewiseComparator()) {
-    rocksdb::Info(logger,
-                  "alex memtable: comparator %s is not bytewise, column family %u uses a skip list",
-                  user->Name(), column_family_id);
+    bool first;
+    {
+      const std::lock_guard<std::mutex> lock(told_mutex_);
+      first = told_.emplace(logger, column_family_id).second;
+    }
+    if (first) {
+      rocksdb::Info(logger,
+                    "alex memtable: comparator %s is not bytewise, column family %u uses a skip list",
+                    user->Name(), column_family_id);
+    }
     return skip_list_.CreateMemTableRep(comparator, allocator, transform, logger);
   }
   return new AlexMemTableRep(comparator, allocator,

@@ -20,12 +20,14 @@ inline uint8_t* allocate_node(Allocator* allocator, size_t bytes) noexcept {
   return reinterpret_cast<uint8_t*>(allocator->AllocateAligned(bytes));
 }
 
+// Order of user keys, timestamps aside. An index that ignores them leads to the
+// first block that may hold any version of the key, which is never too late.
 inline int32_t compare_user_keys(const Comparator* comparator,
                                  rust::Slice<const uint8_t> a,
                                  rust::Slice<const uint8_t> b) noexcept {
-  return comparator->Compare(
-      {reinterpret_cast<const char*>(a.data()), a.size()},
-      {reinterpret_cast<const char*>(b.data()), b.size()});
+  return comparator->CompareWithoutTimestamp(
+      {reinterpret_cast<const char*>(a.data()), a.size()}, true,
+      {reinterpret_cast<const char*>(b.data()), b.size()}, true);
 }
 
 void register_factories() noexcept;

@@ -32,7 +32,12 @@ class PgmBuilder final : public UserDefinedIndexBuilder {
 
   Slice AddIndexEntry(const Slice& last, const Slice* next, const BlockHandle& handle,
                       std::string*, const IndexEntryContext& context) override {
-    if (comparator_ != nullptr && next != nullptr && comparator_->Compare(last, *next) == 0) {
+    if (comparator_ != nullptr && comparator_->timestamp_size() > 0) {
+      // Versions of one key are ordered by timestamp first, which tags do not
+      // know: without one, a seek starts at the first block of the key.
+      builder_->add(ToRust(last), {}, false, handle.offset, handle.size, {0, 0});
+    } else if (comparator_ != nullptr && next != nullptr &&
+               comparator_->Compare(last, *next) == 0) {
       builder_->add_straddling(ToRust(last), handle.offset, handle.size, context.last_key_tag);
     } else {
       builder_->add(ToRust(last), ToRust(next != nullptr ? *next : Slice()), next != nullptr,
@@ -120,23 +125,32 @@ class PgmReader final : public UserDefinedIndexReader {
   const Slice block_;  // the table keeps the block in memory
 };
 
-Status CheckComparator(const Comparator* comparator) {
-  if (comparator->timestamp_size() > 0) {
-    return Status::InvalidArgument(
-        "user_defined_index_factory=pgm",
-        std::string("comparator ") + comparator->Name() +
-            " has user-defined timestamps, which the learned index does not support; unset "
-            "user_defined_index_factory for this column family");
-  }
-  return Status::OK();
-}
-
 }  // namespace
 
 Status PgmIndexFactory::ValidateOptions(const rocksdb::DBOptions& db_options,
                                         const rocksdb::ColumnFamilyOptions& cf_options) const {
-  Status status = CheckComparator(cf_options.comparator);
-  return status.ok() ? UserDefinedIndexFactory::ValidateOptions(db_options, cf_options) : status;
+  if (!option_error_.ok()) {
+    return option_error_;
+  }
+  // DB::Open asks, DB::CreateColumnFamily does not: a family made there is
+  // served in the plain form.
+  if (cf_options.comparator->timestamp_size() > 0) {
+    return Status::InvalidArgument(
+        "user_defined_index_factory=pgm",
+        std::string("comparator ") + cf_options.comparator->Name() +
+            " has user-defined timestamps, for which the learned index brings nothing; unset "
+            "user_defined_index_factory for this column family");
+  }
+  return UserDefinedIndexFactory::ValidateOptions(db_options, cf_options);
+}
+
+Status PgmIndexFactory::ConfigureOptions(
+    const rocksdb::ConfigOptions& config,
+    const std::unordered_map<std::string, std::string>& options,
+    std::unordered_map<std::string, std::string>* unused) {
+  Status status = CheckOptionNames(kNickName(), {}, config, options);
+  option_error_ = status;
+  return status.ok() ? UserDefinedIndexFactory::ConfigureOptions(config, options, unused) : status;
 }
 
 UserDefinedIndexBuilder* PgmIndexFactory::NewBuilder() const { return new PgmBuilder(nullptr); }
@@ -150,11 +164,8 @@ std::unique_ptr<UserDefinedIndexReader> PgmIndexFactory::NewReader(Slice& block)
 
 Status PgmIndexFactory::NewBuilder(const UserDefinedIndexOption& option,
                                    std::unique_ptr<UserDefinedIndexBuilder>& builder) const {
-  Status status = CheckComparator(option.comparator);
-  if (status.ok()) {
-    builder = std::make_unique<PgmBuilder>(OtherThanBytewise(option.comparator));
-  }
-  return status;
+  builder = std::make_unique<PgmBuilder>(OtherThanBytewise(option.comparator));
+  return Status::OK();
 }
 
 Status PgmIndexFactory::NewReader(const UserDefinedIndexOption& option, Slice& block,

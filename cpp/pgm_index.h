@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <unordered_map>
 
 #include "cpp/registry.h"
 
@@ -18,6 +20,11 @@ class PgmIndexFactory final : public rocksdb::UserDefinedIndexFactory {
   rocksdb::Status ValidateOptions(const rocksdb::DBOptions& db_options,
                                   const rocksdb::ColumnFamilyOptions& cf_options) const override;
 
+  rocksdb::Status ConfigureOptions(
+      const rocksdb::ConfigOptions& config,
+      const std::unordered_map<std::string, std::string>& options,
+      std::unordered_map<std::string, std::string>* unused) override;
+
   rocksdb::UserDefinedIndexBuilder* NewBuilder() const override;
   std::unique_ptr<rocksdb::UserDefinedIndexReader> NewReader(rocksdb::Slice& block) const override;
   rocksdb::Status NewBuilder(
@@ -26,6 +33,11 @@ class PgmIndexFactory final : public rocksdb::UserDefinedIndexFactory {
   rocksdb::Status NewReader(
       const rocksdb::UserDefinedIndexOption& option, rocksdb::Slice& block,
       std::unique_ptr<rocksdb::UserDefinedIndexReader>& reader) const override;
+
+ private:
+  // BlockBasedTableFactory::ParseOption drops the errors of the factories that
+  // it holds; this one is told again at DB::Open.
+  rocksdb::Status option_error_;
 };
 
 }  // namespace mountdb

@@ -299,12 +299,14 @@ impl Order {
     ) -> Result<()> {
         group.separator(block, index, &mut self.next_key);
         let tag = group.tag(block, index);
-        let descends = match cmp(&self.key, &self.next_key) {
-            Ordering::Less => false,
-            Ordering::Equal => self.tag < tag,
-            Ordering::Greater => true,
-        };
-        if descends && position > 0 {
+        // There is nothing before the first separator, and `cmp` may be asked about real keys only.
+        let descends = position > 0
+            && match cmp(&self.key, &self.next_key) {
+                Ordering::Less => false,
+                Ordering::Equal => self.tag < tag,
+                Ordering::Greater => true,
+            };
+        if descends {
             let expected = format_args!("at or above {} tag {}", self.key.escape_ascii(), self.tag).to_string();
             let found = format_args!("{} tag {tag} at {position}", self.next_key.escape_ascii()).to_string();
             return Err(Error::corruption("order of separators", expected, found));

@@ -2,6 +2,9 @@
 //! the same operations, and a sorted map.
 
 mod concurrency;
+mod durability;
+mod faults;
 mod harness;
 mod random_ops;
+mod rollback;
 mod versions;

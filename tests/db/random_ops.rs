@@ -177,13 +177,19 @@ fn add(batch: &mut WriteBatch, op: &Op) {
 fn run(kind: Kind, learned: LearnedIndex, rng: &mut Rng) {
     let mut rng: Rng = rand::SeedableRng::seed_from_u64(rng.random());
     let directory = tempfile::tempdir().unwrap();
+    let ranges = rng.random_bool(0.5);
     let shape = Shape {
         write_buffer: [64 << 10, 256 << 10, 1 << 20][rng.random_range(0..3)],
         block_size: [64, 256, 1024][rng.random_range(0..3)],
-        file_size: [16 << 10, 64 << 10][rng.random_range(0..2)],
+        // With range deletions no user key may be cut across two files of one level: after a tombstone in the first,
+        // Version::Get of RocksDB 11.8.1 does not look into the second, where newer versions than the tombstone can be.
+        file_size: if ranges {
+            64 << 20
+        } else {
+            [16 << 10, 64 << 10][rng.random_range(0..2)]
+        },
         ..Shape::default()
     };
-    let ranges = rng.random_bool(0.5);
     println!(
         "{kind:?} {learned:?}, write buffer {}, blocks {}, files {}, ranges {ranges}",
         shape.write_buffer, shape.block_size, shape.file_size
@@ -208,8 +214,6 @@ fn run(kind: Kind, learned: LearnedIndex, rng: &mut Rng) {
         run.session(&pair, 1500);
     }
     let pair = Pair::open(directory.path(), &shape, learned);
-        let k = b"191d816a0c32b8b27c32c16a16633e66".to_vec();
-        let found = pair.stock.get(&k).unwrap(); if found.as_deref() != run.model.get(&k, run.model.now()) { println!("DBG learned {:?} stock {:?}", pair.learned.get(&k).unwrap().as_deref() == run.model.get(&k, run.model.now()), found.map(|f| f.len())); std::mem::forget(tempfile::Builder::new().prefix("zz").tempdir().unwrap()); println!("DBG {:?}", directory.path()); std::process::exit(3); }
     let probes = run.keys.clone();
     pair.check(None, &run.model, &probes);
     pair.compact();

@@ -36,8 +36,10 @@ std::unique_ptr<DB> Fill(Index index, const std::string& path, uint64_t files,
       CHECK_OK(db->Put({}, Key(2 * i), "old" + Key(i)));
     }
     snapshots->push_back(db->GetSnapshot());
-    for (uint64_t i = from; i < to; i += 3) {
-      CHECK_OK(db->Put({}, Key(2 * i), "new" + Key(i)));
+    for (uint64_t i = from; i < to; ++i) {
+      if (i % 3 == 0) {
+        CHECK_OK(db->Put({}, Key(2 * i), "new" + Key(i)));
+      }
     }
     CHECK_OK(db->Flush({}));
   }

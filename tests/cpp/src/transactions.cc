@@ -55,9 +55,7 @@ void CheckTransactions(TxnDBWritePolicy policy) {
   CHECK_OK(batch.Put("back", "value"));
   CHECK_OK(db->Write({}, &batch));
 
-  // Without an index a transaction's batch keeps both writes of a key.
   auto transaction = db.Begin("twice");
-  transaction->DisableIndexing();
   for (const char* value : {"a", "b", "c"}) {
     CHECK_OK(transaction->Put("prepared", value));
   }
@@ -71,7 +69,6 @@ void CheckTransactions(TxnDBWritePolicy policy) {
   CHECK_OK(undone->Rollback());
 
   auto pending = db.Begin("pending");
-  pending->DisableIndexing();
   CHECK_OK(pending->Put("pending", "a"));
   CHECK_OK(pending->Put("pending", "b"));
   CHECK_OK(pending->Prepare());

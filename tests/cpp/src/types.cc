@@ -42,6 +42,9 @@ class Pair {
     }
   }
 
+  // The default family has the same number in both.
+  rocksdb::ColumnFamilyHandle* Family() { return dbs_[0]->DefaultColumnFamily(); }
+
   void Write(WriteBatch* batch) {
     for (auto& db : dbs_) {
       CHECK_OK(db->Write({}, batch));
@@ -210,7 +213,7 @@ void CheckTypes(const Pair::Change& change) {
       for (int i = 0; i < 100; ++i) {
         WriteBatch batch;
         for (int j = 0; j < 30; ++j) {
-          operations.Add(&batch, nullptr);
+          operations.Add(&batch, pair.Family());
         }
         pair.Write(&batch);
         if (i == 50 && round % 2 == 1) {

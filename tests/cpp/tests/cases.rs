@@ -59,6 +59,7 @@ cases! {
     od_01_invalid_parameters,
     od_01_options_file_brings_the_factories_back,
     od_01_strings_round_trip,
+    od_01_unknown_parameters,
     od_01_unregistered_names,
     od_02_backup,
     od_02_checkpoint,
@@ -77,5 +78,6 @@ cases! {
     si_08_reverse_bytewise,
     si_08_short_keys_first,
     si_08_timestamps_are_refused,
+    si_08_timestamps_in_a_created_family,
     si_08_versions_over_many_blocks,
 }
