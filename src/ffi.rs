@@ -3,6 +3,7 @@
 //! Hot calls are infallible. A panic in a function without `Result` is stopped by cxx and aborts the process with the
 //! panic's message, before it can unwind into C++; cold calls of the table index return it as an error (`guarded`).
 
+use std::cmp::Ordering;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::error::{Error, Result};
@@ -183,13 +184,18 @@ unsafe fn pgm_open(block: &[u8], comparator: *const bridge::Comparator) -> Resul
                     "bytewise",
                 ));
             }
-            // SAFETY: not null, so it outlives this call.
-            reader.check_order(block, |a, b| {
-                unsafe { bridge::compare_user_keys(comparator, a, b) }.cmp(&0)
-            })?;
+            reader.check_order(block, order_of(comparator))?;
         }
         Ok(Box::new(PgmReader { reader, comparator }))
     })
+}
+
+/// The order of user keys under `comparator`, which is not null and outlives every use (`pgm_open`).
+fn order_of(comparator: *const bridge::Comparator) -> impl Fn(&[u8], &[u8]) -> Ordering {
+    move |a, b| {
+        // SAFETY: see above.
+        unsafe { bridge::compare_user_keys(comparator, a, b) }.cmp(&0)
+    }
 }
 
 impl PgmReader {
@@ -220,9 +226,7 @@ impl PgmCursor {
         if reader.comparator.is_null() {
             self.0.seek(&reader.reader, block, key, tag);
         } else {
-            // SAFETY: not null, so it outlives the reader.
-            let cmp = |a: &[u8], b: &[u8]| unsafe { bridge::compare_user_keys(reader.comparator, a, b) }.cmp(&0);
-            let position = reader.reader.seek_with(block, key, tag, cmp);
+            let position = reader.reader.seek_with(block, key, tag, order_of(reader.comparator));
             self.0.set_position(&reader.reader, block, position);
         }
         self.place()

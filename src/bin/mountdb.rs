@@ -16,7 +16,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Compare stock RocksDB with the learned indexes, slice by slice
-    Ab(mountdb_bench::ab::Args),
+    Ab(Box<mountdb_bench::ab::Args>),
     /// RocksDB's db_bench: also --memtablerep=alex, --user_defined_index=pgm and --keys_file=FILE
     #[command(name = "db_bench", disable_help_flag = true)]
     DbBench(ToolArgs),
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
 /// The `main` of a C++ tool.
 type ToolMain = unsafe extern "C" fn(c_int, *mut *mut c_char) -> c_int;
 
-// SAFETY: the signatures are those of cpp/tools.cc.
+// The signatures are those of cpp/tools.cc.
 unsafe extern "C" {
     fn mountdb_tools_db_bench(argc: c_int, argv: *mut *mut c_char) -> c_int;
     fn mountdb_tools_ldb(argc: c_int, argv: *mut *mut c_char) -> c_int;

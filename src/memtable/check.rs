@@ -27,7 +27,7 @@ impl<M: Memory> Tree<M> {
         let mut census = Census::default();
         let top = self.top();
         let mut previous: Option<Key> = None;
-        for i in 0..top.len() {
+        for i in 0..top.children() {
             let model = match top.child(i).ok_or("top: empty child")? {
                 Child::Planned(_) => {
                     census.planned += 1;
@@ -38,7 +38,7 @@ impl<M: Memory> Tree<M> {
             if model.low() != top.fence(i) {
                 return Err(format!("model node {i}: low fence differs from its parent's"));
             }
-            for j in 0..model.len() {
+            for j in 0..model.children() {
                 let place = format!("model node {i}, child {j}");
                 let node = match model.child(j).ok_or_else(|| format!("{place}: empty"))? {
                     Child::Planned(_) => {
@@ -47,7 +47,7 @@ impl<M: Memory> Tree<M> {
                     }
                     Child::Node(node) => Self::as_data(node),
                 };
-                let high = if j + 1 < model.len() {
+                let high = if j + 1 < model.children() {
                     model.fence(j + 1)
                 } else {
                     model.high().0
@@ -59,7 +59,7 @@ impl<M: Memory> Tree<M> {
                 census.slots += node.slots();
                 self.check_node(node, &mut previous)
                     .map_err(|e| format!("{place}: {e}"))?;
-                census.entries += node.len();
+                census.entries += node.entries();
             }
         }
         Ok(census)
@@ -74,11 +74,11 @@ impl<M: Memory> Tree<M> {
                 keys[at + 1]
             ));
         }
-        if node.rank(node.slots()) != node.len() {
+        if node.rank(node.slots()) != node.entries() {
             return Err(format!(
                 "bitmap has {} entries, the count says {}",
                 node.rank(node.slots()),
-                node.len()
+                node.entries()
             ));
         }
         let mut slot = node.occupied_from(0);

@@ -81,7 +81,7 @@ impl<M: Memory> Tree<M> {
             let Some(top_version) = top.guard().read() else {
                 continue;
             };
-            let (start, n) = (top.position(&key, p), top.len());
+            let (start, n) = (top.position(&key, p), top.children());
             let mut i = start;
             let model = loop {
                 if i >= n {
@@ -102,7 +102,7 @@ impl<M: Memory> Tree<M> {
             let Some(version) = model.guard().read() else { continue };
             let skipped = i > start;
             let first = if skipped { 0 } else { model.position(&key, p) };
-            let found = (first..model.len()).find_map(|j| match model.child(j) {
+            let found = (first..model.children()).find_map(|j| match model.child(j) {
                 Some(Child::Node(node)) => Some((j, Self::as_data(node))),
                 _ => None,
             });
@@ -157,7 +157,7 @@ impl<M: Memory> Tree<M> {
             let Some(version) = model.guard().read() else { continue };
             let skipped = i < start;
             let last = if skipped {
-                model.len().checked_sub(1)
+                model.children().checked_sub(1)
             } else {
                 model.position_before(&key, p)
             };
@@ -342,7 +342,7 @@ impl<M: Memory> Tree<M> {
             };
             let mut result = None;
             let mut valid = true;
-            'search: for i in (0..top.len()).rev() {
+            'search: for i in (0..top.children()).rev() {
                 let Some(Child::Node(model)) = top.child(i) else {
                     continue;
                 };
@@ -351,7 +351,7 @@ impl<M: Memory> Tree<M> {
                     valid = false;
                     break;
                 };
-                for j in (0..model.len()).rev() {
+                for j in (0..model.children()).rev() {
                     let Some(Child::Node(node)) = model.child(j) else {
                         continue;
                     };
@@ -439,7 +439,7 @@ impl<M: Memory> Tree<M> {
                 continue;
             };
             let model = Self::as_model(model);
-            for j in 0..=model.position(key, p).min(model.len().saturating_sub(1)) {
+            for j in 0..=model.position(key, p).min(model.children().saturating_sub(1)) {
                 let Some(Child::Node(node)) = model.child(j) else {
                     continue;
                 };
@@ -447,7 +447,7 @@ impl<M: Memory> Tree<M> {
                 rank += if node.below_high(key, p) {
                     node.rank(node.search(key, p).slot)
                 } else {
-                    node.len()
+                    node.entries()
                 } as u64;
             }
         }

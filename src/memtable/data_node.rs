@@ -147,7 +147,7 @@ impl DataNode {
         assert!((1..=MAX_SLOTS).contains(&slots));
         let pointer = |e: Option<Entry>| e.map_or(ptr::null_mut(), |e| e.as_ptr().cast_mut());
         let header = Header {
-            word: VersionWord::new(),
+            word: VersionWord::default(),
             model: LinearModel::flat(),
             low_proj: low.1,
             high_proj: AtomicU64::new(high.1),
@@ -229,7 +229,7 @@ impl DataNode {
 
     /// Number of entries.
     #[inline]
-    pub fn len(self) -> usize {
+    pub fn entries(self) -> usize {
         self.header().entries.load(Acquire) as usize
     }
 
@@ -486,7 +486,7 @@ impl DataNode {
         let right = found.slot;
         let left = self.occupied_before(right);
         self.note_streak(left, right);
-        if self.len() == slots {
+        if self.entries() == slots {
             return Insert::Full { rank: self.rank(right) };
         }
         let x = self.local(key, p);

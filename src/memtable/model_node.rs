@@ -89,7 +89,7 @@ impl ModelNode {
     pub unsafe fn create(memory: *mut u8, capacity: usize, children: &[Separator], high: (Option<Entry>, u64)) -> Self {
         assert!(!children.is_empty() && children.len() <= capacity);
         let header = Header {
-            word: VersionWord::new(),
+            word: VersionWord::default(),
             model: LinearModel::flat(),
             low: address(children[0].fence),
             high: AtomicPtr::new(address(high.0)),
@@ -178,7 +178,7 @@ impl ModelNode {
 
     /// Number of children.
     #[inline]
-    pub fn len(self) -> usize {
+    pub fn children(self) -> usize {
         self.header().children.load(Acquire) as usize
     }
 
@@ -244,7 +244,7 @@ impl ModelNode {
 
     #[inline]
     fn last_child(self, p: u64, counts: impl Fn(Entry) -> bool) -> usize {
-        let n = self.len().min(self.capacity());
+        let n = self.children().min(self.capacity());
         let bound = lower_bound(n, self.header().model.predict(p, n.max(1)), p, |i| {
             self.key(i).load(Acquire)
         });
@@ -279,7 +279,7 @@ impl ModelNode {
     }
 
     fn refit(self) {
-        let n = self.len();
+        let n = self.children();
         if n >= 4 {
             let (a, b) = (n / 8 + 1, n - 1 - n / 8);
             self.header().model.fit((self.proj(a), a), (self.proj(b), b));
@@ -288,7 +288,7 @@ impl ModelNode {
 
     /// All children in order.
     pub fn separators(self) -> Vec<Separator> {
-        (0..self.len())
+        (0..self.children())
             .filter_map(|i| {
                 self.child(i).map(|child| Separator {
                     proj: self.proj(i),
@@ -306,7 +306,7 @@ impl ModelNode {
 
     /// Inserts a child at position `i`; the node is not full.
     pub fn insert(self, _: &Locked<'_>, i: usize, separator: Separator) {
-        let n = self.len();
+        let n = self.children();
         assert!(n < self.capacity() && i <= n);
         for to in (i + 1..=n).rev() {
             self.key(to).store(self.key(to - 1).load(Relaxed), Release);

@@ -35,7 +35,7 @@ pub struct Rng(pub u64);
 
 impl Rng {
     /// Next number (splitmix64).
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -45,7 +45,7 @@ impl Rng {
 
     /// A number below `n`.
     pub fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
+        self.number() % n
     }
 }
 
@@ -70,7 +70,7 @@ pub const KINDS: &[&str] = &[
 
 /// The `i`-th key of a kind.
 pub fn user_key(kind: &str, i: u64, rng: &mut Rng) -> Vec<u8> {
-    let n = rng.next();
+    let n = rng.number();
     match kind {
         "uniform" => n.to_be_bytes().to_vec(),
         "sequential" => i.to_be_bytes().to_vec(),
@@ -95,7 +95,7 @@ pub fn user_key(kind: &str, i: u64, rng: &mut Rng) -> Vec<u8> {
             n >> 48,
             n >> 52,
             n & 0xfff,
-            rng.next() >> 16
+            rng.number() >> 16
         )
         .into_bytes(),
         "url" => format!(

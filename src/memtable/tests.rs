@@ -297,7 +297,7 @@ fn planned_nodes_are_made_once_by_racing_writers() {
     let tree = concurrently(8, SMALL, Some(skeleton), |t, tree| {
         let mut rng = Rng(t + 1);
         for i in 0..2000u64 {
-            let e = entry(&rng.next().to_be_bytes(), i);
+            let e = entry(&rng.number().to_be_bytes(), i);
             assert!(tree.insert(e));
             assert_eq!(tree.lookup(&e.key()).entry(), Some(e));
             let mut cursor = tree.seek(&e.key());

@@ -184,7 +184,7 @@ impl<M: Memory> Tree<M> {
         let node = Self::as_data(data);
         let (low, high) = (
             model.proj(i),
-            if i + 1 < model.len() {
+            if i + 1 < model.children() {
                 model.proj(i + 1)
             } else {
                 model.high().1
@@ -215,7 +215,7 @@ impl<M: Memory> Tree<M> {
         let Some(Child::Planned(from)) = top.child(i) else {
             return;
         };
-        let high = if i + 1 < top.len() {
+        let high = if i + 1 < top.children() {
             (top.fence(i + 1), top.proj(i + 1))
         } else {
             (None, u64::MAX)
@@ -259,7 +259,7 @@ impl<M: Memory> Tree<M> {
             return;
         };
         let low = (model.fence(i), model.proj(i));
-        let high = if i + 1 < model.len() {
+        let high = if i + 1 < model.children() {
             (model.fence(i + 1), model.proj(i + 1))
         } else {
             model.high()
@@ -353,10 +353,11 @@ impl<M: Memory> Tree<M> {
         let mut round = 0;
         loop {
             let model = self.responsible(key, p);
-            if let Some(lock) = model.guard().lock() {
-                if model.covers(key) && change(model, &lock) {
-                    return;
-                }
+            if let Some(lock) = model.guard().lock()
+                && model.covers(key)
+                && change(model, &lock)
+            {
+                return;
             }
             backoff(&mut round);
         }
@@ -372,7 +373,7 @@ impl<M: Memory> Tree<M> {
                 continue;
             }
             let at = model.position(&key, p) + 1;
-            if model.len() < model.capacity() {
+            if model.children() < model.capacity() {
                 model.insert(&lock, at, separator);
                 return;
             }
@@ -416,7 +417,7 @@ impl<M: Memory> Tree<M> {
         loop {
             let top = self.top();
             let Some(lock) = top.guard().lock() else { continue };
-            if top.len() < top.capacity() {
+            if top.children() < top.capacity() {
                 change(top, &lock);
                 return;
             }
@@ -430,14 +431,14 @@ impl<M: Memory> Tree<M> {
     pub fn load(&self) -> (usize, usize) {
         let top = self.top();
         let (mut entries, mut nodes) = (0, 0);
-        for i in 0..top.len() {
+        for i in 0..top.children() {
             let Some(Child::Node(model)) = top.child(i) else {
                 continue;
             };
             let model = Self::as_model(model);
-            for j in 0..model.len() {
+            for j in 0..model.children() {
                 if let Some(Child::Node(node)) = model.child(j) {
-                    entries += Self::as_data(node).len();
+                    entries += Self::as_data(node).entries();
                     nodes += 1;
                 }
             }

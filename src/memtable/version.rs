@@ -8,7 +8,7 @@ const STEP: u64 = 4;
 
 /// Writers lock it; readers note its value, read the node, and compare.
 #[repr(transparent)]
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct VersionWord(AtomicU64);
 
 /// Holds the lock; dropping it publishes a new version.
@@ -16,11 +16,6 @@ pub struct VersionWord(AtomicU64);
 pub struct Locked<'m>(&'m VersionWord);
 
 impl VersionWord {
-    /// An unlocked word.
-    pub fn new() -> Self {
-        VersionWord(AtomicU64::new(0))
-    }
-
     /// Waits until the node is free and returns its version; `None` if it was retired.
     #[inline]
     pub fn read(&self) -> Option<u64> {

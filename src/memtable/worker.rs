@@ -172,7 +172,7 @@ mod tests {
     fn memtable(skeletons: &Skeletons<Heap>, n: u64, rng: &mut Rng, done: impl Fn(Option<usize>) -> bool) -> usize {
         let tree = Arc::new(Tree::new(Heap::default(), Shape::default(), skeletons.current(0)));
         for i in 0..n {
-            tree.insert(entry(&rng.next().to_be_bytes(), i));
+            tree.insert(entry(&rng.number().to_be_bytes(), i));
         }
         let gate = Gate::open(&tree);
         skeletons.sealed(0, &gate);

@@ -99,7 +99,7 @@ fn check_contents(db: &DB, directory: &std::path::Path, shape: &Shape, expected:
 /// Clustered numbers: few clusters, neighbours close together.
 fn clustered(rng: &mut Rng) -> u64 {
     let cluster = rng.random_range(0..8u64);
-    (cluster << 60) | (cluster * 0x1234_5678_9abc) + rng.random_range(0..200_000)
+    (cluster << 60) | ((cluster * 0x1234_5678_9abc) + rng.random_range(0..200_000))
 }
 
 fn no_thread_stalls(learned: LearnedIndex, shape: Shape, threads: usize, ops: u64) {
@@ -108,7 +108,7 @@ fn no_thread_stalls(learned: LearnedIndex, shape: Shape, threads: usize, ops: u6
     let db = open(directory.path(), &shape, learned);
     // Half loaded: keys that every scan has to see.
     let mut loaded: BTreeMap<u64, ()> = (0..8000).map(|_| (clustered(&mut rng) & !1, ())).collect();
-    loaded.insert(u64::MAX & !1, ());
+    loaded.insert(u64::MAX - 1, ());
     for key in loaded.keys() {
         db.put(key.to_be_bytes(), sealed(&key.to_be_bytes(), 0, 16)).unwrap();
     }

@@ -1,41 +1,91 @@
-//! Option strings and OPTIONS files.
+//! Wrong parameters are refused by name, with the range where there is one.
 
-use std::env;
-use std::fs;
-use std::path::Path;
-use std::process::Command;
+use mountdb::{LearnedIndex, apply_option_string};
+use rocksdb::{DB, Options};
 
-use mountdb::{IndexMode, LearnedIndex};
-use rocksdb::{Cache, DB, Env, IteratorMode, Options};
-
-use crate::harness::{Shape, options};
-
-const ALONGSIDE_ODD: LearnedIndex = LearnedIndex { memtable: true, skeleton_period: 3, index: IndexMode::Alongside };
-const PRIMARY_ODD: LearnedIndex = LearnedIndex { memtable: true, skeleton_period: 7, index: IndexMode::Primary };
-
-/// Lines of the newest OPTIONS file that name what is learned.
-fn learned_lines(path: &Path) -> Vec<String> {
-    let files = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
-    let newest = files.filter(|file| file.file_name().unwrap().to_str().unwrap().starts_with("OPTIONS-")).max().unwrap();
-    let text = fs::read_to_string(newest).unwrap();
-    let names = ["memtable_factory", "user_defined_index_factory", "use_udi_as_primary_index", "skeleton_period"];
-    let lines = text.lines().filter(|line| names.iter().any(|name| line.contains(name)));
-    lines.map(|line| line.trim().to_owned()).collect()
+#[test]
+fn od_01_wrong_parameters_are_named() {
+    for (text, words) in [
+        (
+            "memtable_factory={id=alex;skeleton_period=-1}",
+            ["skeleton_period", "0 (no skeletons) to 1000000"],
+        ),
+        (
+            "memtable_factory={id=alex;skeleton_period=abc}",
+            ["skeleton_period", "0 (no skeletons) to 1000000"],
+        ),
+        (
+            "memtable_factory={id=alex;skeleton_period=1000001}",
+            ["skeleton_period", "0 (no skeletons) to 1000000"],
+        ),
+        (
+            "memtable_factory={id=alex;skelton_period=1}",
+            ["skelton_period", "alex has skeleton_period"],
+        ),
+        ("memtable_factory={id=alexx}", ["alexx", "memtable"]),
+    ] {
+        let error = apply_option_string(&mut Options::default(), text)
+            .expect_err(text)
+            .to_string();
+        let lower = error.to_lowercase();
+        assert!(
+            words.iter().all(|word| lower.contains(&word.to_lowercase())),
+            "{text}: {error}"
+        );
+    }
+    for text in [
+        "memtable_factory={id=alex;skeleton_period=0}",
+        "memtable_factory=alex",
+        "memtable_factory=AlexMemTableFactory",
+    ] {
+        apply_option_string(&mut Options::default(), text).expect(text);
+    }
 }
 
-fn load(path: &Path) -> Result<Options, rocksdb::Error> {
-    let (options, mut families) = Options::load_latest(path, Env::new().unwrap(), false, Cache::new_lru_cache(1 << 20))?;
-    drop(options);
-    assert_eq!(families.len(), 1);
-    Ok(families.remove(0).options().clone())
+#[test]
+fn od_01_wrong_values_of_the_description_are_named() {
+    let wrong = LearnedIndex {
+        skeleton_period: 1_000_001,
+        ..LearnedIndex::default()
+    };
+    let error = wrong
+        .apply(&mut Options::default())
+        .expect_err("out of range")
+        .to_string();
+    assert!(
+        error.contains("skeleton_period") && error.contains("1000000"),
+        "{error}"
+    );
+    let mut plain = Options::default();
+    plain.set_plain_table_factory(&rocksdb::PlainTableFactoryOptions {
+        user_key_length: 0,
+        bloom_bits_per_key: 10,
+        hash_table_ratio: 0.75,
+        index_sparseness: 16,
+        huge_page_tlb_size: 0,
+        encoding_type: rocksdb::KeyEncodingType::Plain,
+        full_scan_mode: false,
+        store_index_in_file: false,
+    });
+    let error = LearnedIndex::default()
+        .apply(&mut plain)
+        .expect_err("plain tables")
+        .to_string();
+    assert!(error.contains("block-based"), "{error}");
 }
 
-fn numbers(db: &DB) -> Vec<u64> {
-    let items = db.iterator(IteratorMode::Start).map(Result::unwrap);
-    items.map(|(key, _)| u64::from_be_bytes(key[..].try_into().unwrap())).collect()
-}
-
-fn fill(db: &DB, range: std::ops::Range<u64>) {
-    range.for_each(|number| db.put(number.to_be_bytes(), b"value").unwrap());
-    db.flush().unwrap();
+#[test]
+fn od_01_unknown_index_is_told_at_open() {
+    // RocksDB drops the error of a factory inside the table options, but not that a primary index is missing then.
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    let text = "block_based_table_factory={user_defined_index_factory={id=pgmm};use_udi_as_primary_index=true}";
+    let error = match apply_option_string(&mut options, text) {
+        Err(error) => error.to_string(),
+        Ok(()) => DB::open(&options, tempfile::tempdir().unwrap().path())
+            .map(drop)
+            .expect_err(text)
+            .to_string(),
+    };
+    assert!(error.contains("user_defined_index_factory"), "{error}");
 }

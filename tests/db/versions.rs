@@ -86,7 +86,7 @@ fn versions_over_blocks(place: &str, versions: usize, value_size: usize) {
         pair.put(
             &mut model,
             b"m",
-            &number.to_string().repeat(value_size)[..value_size].as_bytes(),
+            &number.to_string().repeat(value_size).as_bytes()[..value_size],
         );
         points.push(pair.snapshot(&model));
         if number % 16 == 7 {
@@ -177,9 +177,12 @@ fn si_02_plain_separators_beside_a_straddled_key() {
     }
 }
 
+/// Key and value.
+type Put = (Box<[u8]>, Box<[u8]>);
+
 /// Puts in the order of their sequence numbers, as the log has them.
 #[derive(Default)]
-struct Log(Vec<(Box<[u8]>, Box<[u8]>)>);
+struct Log(Vec<Put>);
 
 impl WriteBatchIterator for Log {
     fn put(&mut self, key: &[u8], value: &[u8]) {

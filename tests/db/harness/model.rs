@@ -15,9 +15,12 @@ impl Bounds {
     }
 }
 
+/// Time of a write and what it left; nothing if it deleted.
+type Version = (u64, Option<Vec<u8>>);
+
 #[derive(Clone, Default)]
 pub struct Model {
-    versions: BTreeMap<Vec<u8>, Vec<(u64, Option<Vec<u8>>)>>,
+    versions: BTreeMap<Vec<u8>, Vec<Version>>,
     now: u64,
 }
 
