@@ -1,6 +1,6 @@
 # Each target works as the first command after the clone. Everything else is plain cargo.
 
-.PHONY: ab build check db_bench setup test
+.PHONY: ab build check db_bench record setup test
 
 # ccache serves RocksDB's objects to every profile and clone. Read when a recipe runs: setup may just have installed it.
 ENV = if command -v ccache >/dev/null; then \
@@ -19,6 +19,10 @@ test: setup
 check: setup
 	cargo fmt --all --check
 	@$(ENV) tools/progress.sh cargo clippy --workspace --all-targets --features mountdb/tools -- -D warnings
+
+# The comparisons that README quotes, stored in bench/record: let nothing else run meanwhile.
+record: build
+	tools/record.sh $(MOUNTDB)
 
 # RocksDB's db_bench with the learned indexes: make db_bench ARGS='--memtablerep=alex --user_defined_index=pgm'
 db_bench: build

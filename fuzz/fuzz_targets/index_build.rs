@@ -1,4 +1,4 @@
 //! Arbitrary keys and versions: the built index answers as a sorted list does.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| mountdb::index::check::build_anything(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| mountdb_fuzz::index::check::build_anything(data));
