@@ -1,0 +1,204 @@
+//! Searching a data node: by model, by bitmap, by full keys where projections are equal.
+
+use std::cmp::Ordering;
+
+use super::{DataNode, Found, Shape};
+use crate::key::load_be;
+use crate::memtable::entry::{Entry, Key};
+use crate::memtable::model::lower_bound;
+use crate::memtable::sync::Acquire;
+
+impl DataNode {
+    /// Whether `key`, of tree projection `p`, is at or above the low fence.
+    #[inline]
+    pub fn above_low(self, key: &Key, p: u64) -> bool {
+        p > self.header().low_proj || self.low().is_none_or(|low| low.key() <= *key)
+    }
+
+    /// Whether `key`, of tree projection `p`, is below the high fence.
+    #[inline]
+    pub fn below_high(self, key: &Key, p: u64) -> bool {
+        p < self.high_proj() || self.high().is_none_or(|high| *key < high.key())
+    }
+
+    #[inline]
+    pub(super) fn local(self, key: &Key, p: u64) -> u64 {
+        match Shape::decode(self.header().shape.load(Acquire)) {
+            Shape::Tree => p,
+            Shape::Sequence => u64::MAX - key.seq,
+            Shape::Prefix(len) => {
+                let Some(source) = Self::fence(self.header().prefix_of.load(Acquire)) else {
+                    return 0;
+                };
+                let source = source.key().user;
+                let prefix = &source[..len.min(source.len())];
+                let head = &key.user[..prefix.len().min(key.user.len())];
+                match head.cmp(prefix) {
+                    Ordering::Less => 0,
+                    Ordering::Equal => load_be(key.user, prefix.len()),
+                    Ordering::Greater => u64::MAX,
+                }
+            }
+        }
+    }
+
+    /// First occupied slot at or after `from`; the capacity if there is none.
+    #[inline]
+    pub fn occupied_from(self, from: usize) -> usize {
+        self.scan_up(from, 0)
+    }
+
+    #[inline]
+    pub(super) fn scan_up(self, from: usize, invert: u64) -> usize {
+        let slots = self.slots();
+        if from >= slots {
+            return slots;
+        }
+        let mut word = from / 64;
+        let mut bits = (self.header().bits[word].load(Acquire) ^ invert) & (u64::MAX << (from % 64));
+        loop {
+            if bits != 0 {
+                return (word * 64 + bits.trailing_zeros() as usize).min(slots);
+            }
+            word += 1;
+            if word * 64 >= slots {
+                return slots;
+            }
+            bits = self.header().bits[word].load(Acquire) ^ invert;
+        }
+    }
+
+    /// Last occupied slot before `before`.
+    #[inline]
+    pub fn occupied_before(self, before: usize) -> Option<usize> {
+        self.scan_down(before, 0)
+    }
+
+    #[inline]
+    pub(super) fn scan_down(self, before: usize, invert: u64) -> Option<usize> {
+        let last = before.min(self.slots()).checked_sub(1)?;
+        let mut word = last / 64;
+        let mut bits = (self.header().bits[word].load(Acquire) ^ invert) & (u64::MAX >> (63 - last % 64));
+        loop {
+            if bits != 0 {
+                return Some(word * 64 + 63 - bits.leading_zeros() as usize);
+            }
+            word = word.checked_sub(1)?;
+            bits = self.header().bits[word].load(Acquire) ^ invert;
+        }
+    }
+
+    /// Searches for `key`, of tree projection `p`.
+    #[inline]
+    pub fn search(self, key: &Key, p: u64) -> Found {
+        let slots = self.slots();
+        let x = self.local(key, p);
+        let bound = lower_bound(slots, self.header().model.predict(x, slots), x, |i| {
+            self.slot(i).key.load(Acquire)
+        });
+        let slot = self.occupied_from(bound);
+        let none = Found {
+            slot: slots,
+            entry: None,
+            exact: false,
+            may_match: false,
+            bound,
+        };
+        if slot >= slots {
+            return none;
+        }
+        let Some(entry) = self.entry_at(slot) else { return none };
+        if self.slot(slot).key.load(Acquire) != x {
+            let may_match = self.header().shape.load(Acquire) == Shape::Sequence.encode();
+            return Found {
+                slot,
+                entry: Some(entry),
+                may_match,
+                ..none
+            };
+        }
+        match entry.key().cmp(key) {
+            Ordering::Less => self.search_equals(key, x, slot + 1, none),
+            order => Found {
+                slot,
+                entry: Some(entry),
+                exact: order == Ordering::Equal,
+                may_match: true,
+                ..none
+            },
+        }
+    }
+
+    /// The entry that [`DataNode::search`] will most likely look at, found without touching any entry or checking anything.
+    pub fn peek(self, key: &Key, p: u64) -> Option<Entry> {
+        let slots = self.slots();
+        let x = self.local(key, p);
+        let bound = lower_bound(slots, self.header().model.predict(x, slots), x, |i| {
+            self.slot(i).key.load(Acquire)
+        });
+        self.entry(self.occupied_from(bound))
+    }
+
+    /// The rest of [`DataNode::search`] where several keys share the projection `x`: binary search by full keys.
+    #[cold]
+    pub(super) fn search_equals(self, key: &Key, x: u64, from: usize, none: Found) -> Found {
+        let slots = self.slots();
+        let above = |i: usize| self.slot(i).key.load(Acquire) > x;
+        let (mut lo, mut hi, mut step) = (from, from, 1);
+        while hi < slots && !above(hi) {
+            hi += step;
+            step *= 2;
+        }
+        // Every slot at or after `hi` has a larger key, or there is none; narrow it to the first such slot.
+        let mut run_lo = from;
+        let mut run_hi = hi.min(slots);
+        while run_lo < run_hi {
+            let mid = (run_lo + run_hi) / 2;
+            if above(mid) { run_hi = mid } else { run_lo = mid + 1 }
+        }
+        let end = run_lo;
+        hi = end;
+        while lo < hi {
+            let mid = (lo + hi) / 2;
+            let slot = self.occupied_from(mid);
+            if slot >= hi {
+                hi = mid;
+                continue;
+            }
+            match self.entry_at(slot) {
+                Some(entry) if entry.key() < *key => lo = slot + 1,
+                // Everything in `mid..slot` is a gap, so the answer is this slot or left of `mid`.
+                Some(_) => hi = if slot > mid { mid } else { slot },
+                // A writer is at work; the version check will fail.
+                None => return none,
+            }
+        }
+        let slot = self.occupied_from(lo);
+        let Some(entry) = self.entry(slot) else {
+            return Found { bound: lo, ..none };
+        };
+        let may_match = slot < end;
+        let exact = may_match && entry.key() == *key;
+        Found {
+            slot,
+            entry: Some(entry),
+            exact,
+            may_match,
+            bound: lo,
+        }
+    }
+
+    /// Number of entries in the slots before `slot`.
+    pub fn rank(self, slot: usize) -> usize {
+        let mut count = 0;
+        for (i, word) in self.header().bits.iter().enumerate() {
+            let bits = word.load(Acquire);
+            count += match slot.saturating_sub(i * 64) {
+                0 => 0,
+                n if n >= 64 => bits.count_ones(),
+                n => (bits & ((1 << n) - 1)).count_ones(),
+            } as usize;
+        }
+        count
+    }
+}

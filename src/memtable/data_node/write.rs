@@ -1,0 +1,204 @@
+//! Changing a locked data node: insert, make room, rebuild.
+
+use std::ptr;
+
+use super::{DataNode, Insert, MAX_SLOTS, Pattern, Shape};
+use crate::key::common_prefix_len;
+use crate::memtable::entry::{Entry, Key};
+use crate::memtable::sync::{Acquire, Relaxed, Release};
+use crate::memtable::version::Locked;
+
+impl DataNode {
+    pub(super) fn put(self, slot: usize, key: u64, entry: Entry) {
+        let at = self.slot(slot);
+        at.key.store(key, Release);
+        at.entry.store(entry.as_ptr().cast_mut(), Release);
+        let bits = &self.header().bits[slot / 64];
+        bits.store(bits.load(Relaxed) | 1 << (slot % 64), Release);
+    }
+
+    /// Inserts `entry`, whose key is `key` with tree projection `p` and lies within the fences.
+    pub fn insert(self, _: &Locked<'_>, entry: Entry, key: &Key, p: u64) -> Insert {
+        let found = self.search(key, p);
+        if found.exact {
+            return Insert::Duplicate;
+        }
+        let slots = self.slots();
+        let right = found.slot;
+        let left = self.occupied_before(right);
+        self.note_streak(left, right);
+        if self.entries() == slots {
+            return Insert::Full { rank: self.rank(right) };
+        }
+        let x = self.local(key, p);
+        let after_left = left.map_or(0, |l| l + 1);
+        let free = after_left < right;
+        let at = if free {
+            // The gap that already has the right key, so that no other key needs to change.
+            found.bound.clamp(after_left, right - 1)
+        } else {
+            self.make_room(after_left, right)
+        };
+        self.put(at, x, entry);
+        let header = self.header();
+        header.entries.store(header.entries.load(Relaxed) + 1, Release);
+        header
+            .streak
+            .store(header.streak.load(Relaxed) & !0xffff | (at as u64 + 1), Relaxed);
+        Insert::Done(free)
+    }
+
+    /// Frees a slot between the occupied neighbours `right - 1` and `right` by moving the shorter way to a gap.
+    pub(super) fn make_room(self, after_left: usize, right: usize) -> usize {
+        let slots = self.slots();
+        let up = self.scan_up(right, u64::MAX);
+        let down = self.scan_down(after_left, u64::MAX);
+        let move_slot = |from: usize, to: usize| {
+            let source = self.slot(from);
+            self.slot(to).key.store(source.key.load(Relaxed), Release);
+            self.slot(to).entry.store(source.entry.load(Relaxed), Release);
+        };
+        let mark = |slot: usize| {
+            let bits = &self.header().bits[slot / 64];
+            bits.store(bits.load(Relaxed) | 1 << (slot % 64), Release);
+        };
+        match down {
+            Some(gap) if up >= slots || after_left - gap <= up - right => {
+                for to in gap..after_left - 1 {
+                    move_slot(to + 1, to);
+                }
+                mark(gap);
+                after_left - 1
+            }
+            _ => {
+                assert!(up < slots, "a node with a free slot has a gap");
+                for to in (right + 1..=up).rev() {
+                    move_slot(to - 1, to);
+                }
+                mark(up);
+                right
+            }
+        }
+    }
+
+    /// Counts inserts that land right after (or right before) the one before them. Layout of the word: last slot + 1 in bits
+    /// 0..16, ascending count in 16..32, descending count in 32..48.
+    pub(super) fn note_streak(self, left: Option<usize>, right: usize) {
+        let word = self.header().streak.load(Relaxed);
+        let last = (word & 0xffff) as usize;
+        let (up, down) = (word >> 16 & 0xffff, word >> 32 & 0xffff);
+        let (up, down) = if last == 0 {
+            (0, 0)
+        } else if left.is_some_and(|l| l + 1 == last) {
+            ((up + 1).min(0xffff), 0)
+        } else if right + 1 == last {
+            (0, (down + 1).min(0xffff))
+        } else {
+            // A stray insert in between does not end a streak, it shortens it.
+            (up.saturating_sub(16), down.saturating_sub(16))
+        };
+        self.header().streak.store(last as u64 | up << 16 | down << 32, Relaxed);
+    }
+
+    /// The insert order seen lately.
+    pub fn pattern(self) -> Pattern {
+        let word = self.header().streak.load(Relaxed);
+        let enough = (self.slots() as u64 / 4).max(2);
+        if word >> 16 & 0xffff >= enough {
+            Pattern::Ascending
+        } else if word >> 32 & 0xffff >= enough {
+            Pattern::Descending
+        } else {
+            Pattern::Spread
+        }
+    }
+
+    /// Appends all (slot key, entry) pairs in order.
+    pub fn collect(self, out: &mut Vec<(u64, Entry)>) {
+        let mut slot = self.occupied_from(0);
+        while let Some(entry) = self.entry(slot) {
+            out.push((self.slot(slot).key.load(Acquire), entry));
+            slot = self.occupied_from(slot + 1);
+        }
+    }
+
+    /// Gives this node the shape and prefix of `other`, so that slot keys can be carried over.
+    pub fn take_shape(self, other: DataNode) {
+        self.header()
+            .prefix_of
+            .store(other.header().prefix_of.load(Acquire), Release);
+        self.header().shape.store(other.header().shape.load(Acquire), Release);
+    }
+
+    /// Replaces the contents by `items` (in order, keys in this node's shape) and moves the high fence. The node is locked or
+    /// not yet published. If too many slot keys are equal, a shape that tells them apart is chosen first.
+    pub fn rebuild(self, items: &mut [(u64, Entry)], high: (Option<Entry>, u64), pattern: Pattern) {
+        let header = self.header();
+        let slots = self.slots();
+        let n = items.len();
+        assert!(n <= slots, "a rebuild fits");
+        header
+            .high
+            .store(high.0.map_or(ptr::null_mut(), |e| e.as_ptr().cast_mut()), Release);
+        header.high_proj.store(high.1, Release);
+        self.reshape(items);
+        let fill = if pattern == Pattern::Descending && n == 0 {
+            0
+        } else {
+            u64::MAX
+        };
+        let place = |i: usize| match pattern {
+            Pattern::Ascending => i,
+            Pattern::Descending => slots - n + i,
+            Pattern::Spread => i * slots / n,
+        };
+        let mut bits = [0u64; MAX_SLOTS / 64];
+        let mut next = 0;
+        for i in 0..slots {
+            let at = self.slot(i);
+            if next < n && place(next) == i {
+                at.key.store(items[next].0, Release);
+                at.entry.store(items[next].1.as_ptr().cast_mut(), Release);
+                bits[i / 64] |= 1 << (i % 64);
+                next += 1;
+            } else {
+                at.key.store(if next < n { items[next].0 } else { fill }, Release);
+                at.entry.store(ptr::null_mut(), Release);
+            }
+        }
+        assert_eq!(next, n, "every entry has found a slot");
+        for (word, bits) in header.bits.iter().zip(bits) {
+            word.store(bits, Release);
+        }
+        header.entries.store(n as u64, Release);
+        header.streak.store(0, Relaxed);
+        if n >= 2 {
+            let (a, b) = (n / 8, n - 1 - n / 8);
+            header.model.fit((items[a].0, place(a)), (items[b].0, place(b)));
+        }
+    }
+
+    /// Chooses a finer local projection when more than a quarter of neighbouring slot keys are equal.
+    pub(super) fn reshape(self, items: &mut [(u64, Entry)]) {
+        let n = items.len();
+        let equal = items.windows(2).filter(|pair| pair[0].0 == pair[1].0).count();
+        if n < 8 || equal * 4 <= n {
+            return;
+        }
+        let one_user_key = self
+            .low()
+            .zip(self.high())
+            .is_some_and(|(low, high)| low.key().user == high.key().user);
+        let shape = if one_user_key {
+            Shape::Sequence
+        } else {
+            let (a, b) = (items[n / 8].1, items[n - 1 - n / 8].1);
+            self.header().prefix_of.store(a.as_ptr().cast_mut(), Release);
+            Shape::Prefix(common_prefix_len(a.key().user, b.key().user))
+        };
+        self.header().shape.store(shape.encode(), Release);
+        for (x, entry) in items {
+            *x = self.local(&entry.key(), 0);
+        }
+    }
+}
