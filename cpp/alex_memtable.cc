@@ -228,49 +228,121 @@ class AlexMemTableRep final : public MemTableRep {
   const rust::Box<ffi::AlexRep> rep_;
 };
 
-constexpr uint32_t kMaxSkeletonPeriod = 1000000;
-
-Status CheckSkeletonPeriod(uint64_t value, const std::string& given) {
-  if (value > kMaxSkeletonPeriod) {
+// A number between two limits, or one of a few words: RocksDB's own parsers name
+// neither what they got nor what they take.
+Status CheckNumber(const char* option, uint64_t value, uint64_t low, uint64_t high,
+                   const std::string& given) {
+  if (value < low || value > high) {
     return Status::InvalidArgument(
-        "skeleton_period", "must be 0 (no skeletons) to 1000000, is " + given);
+        option, "must be " + std::to_string(low) + " to " + std::to_string(high) + ", is " + given);
   }
   return Status::OK();
 }
 
+rocksdb::OptionTypeInfo Number(const char* option, int offset, uint32_t low, uint32_t high) {
+  return rocksdb::OptionTypeInfo(offset, rocksdb::OptionType::kUInt32T)
+      .SetParseFunc([=](const rocksdb::ConfigOptions&, const std::string&,
+                        const std::string& text, void* address) {
+        const bool number = !text.empty() && text.size() <= 9 &&
+                            text.find_first_not_of("0123456789") == std::string::npos;
+        const uint64_t value = number ? std::stoull(text) : UINT64_MAX;
+        Status status = CheckNumber(option, value, low, high, text);
+        if (status.ok()) {
+          *static_cast<uint32_t*>(address) = static_cast<uint32_t>(value);
+        }
+        return status;
+      });
+}
+
+template <typename Enum>
+rocksdb::OptionTypeInfo Choice(const char* option, int offset,
+                               const std::vector<std::string>& words) {
+  return rocksdb::OptionTypeInfo(offset, rocksdb::OptionType::kUnknown)
+      .SetParseFunc([=](const rocksdb::ConfigOptions&, const std::string&,
+                        const std::string& text, void* address) {
+        const auto found = std::find(words.begin(), words.end(), text);
+        if (found == words.end()) {
+          std::string known;
+          for (const std::string& word : words) {
+            known += (known.empty() ? "" : ", ") + word;
+          }
+          return Status::InvalidArgument(option, "must be one of " + known + ", is " + text);
+        }
+        *static_cast<Enum*>(address) = static_cast<Enum>(found - words.begin());
+        return Status::OK();
+      })
+      .SetSerializeFunc([=](const rocksdb::ConfigOptions&, const std::string&,
+                            const void* address, std::string* text) {
+        *text = words[static_cast<size_t>(*static_cast<const Enum*>(address))];
+        return Status::OK();
+      })
+      .SetEqualsFunc([](const rocksdb::ConfigOptions&, const std::string&, const void* a,
+                        const void* b, std::string*) {
+        return *static_cast<const Enum*>(a) == *static_cast<const Enum*>(b);
+      });
+}
+
+constexpr uint32_t kMaxSkeletonPeriod = 1000000;
+constexpr uint32_t kMinSlots = 16;
+constexpr uint32_t kMaxSlots = 32768;
+
 const std::unordered_map<std::string, rocksdb::OptionTypeInfo>& OptionTypes() {
+  using Options = AlexMemTableOptions;
   static const auto* types = new std::unordered_map<std::string, rocksdb::OptionTypeInfo>{
-      {"skeleton_period",
-       rocksdb::OptionTypeInfo(offsetof(AlexMemTableOptions, skeleton_period),
-                               rocksdb::OptionType::kUInt32T)
-           .SetParseFunc([](const rocksdb::ConfigOptions&, const std::string&,
-                            const std::string& text, void* address) {
-             const bool number =
-                 !text.empty() && text.size() <= 9 &&
-                 text.find_first_not_of("0123456789") == std::string::npos;
-             const uint64_t value = number ? std::stoull(text) : UINT64_MAX;
-             Status status = CheckSkeletonPeriod(value, text);
-             if (status.ok()) {
-               *static_cast<uint32_t*>(address) = static_cast<uint32_t>(value);
-             }
-             return status;
-           })}};
+      {"skeleton", Choice<AlexSkeleton>("skeleton", offsetof(Options, skeleton),
+                                        {"off", "single", "periodic"})},
+      {"skeleton_period", Number("skeleton_period", offsetof(Options, skeleton_period), 0,
+                                 kMaxSkeletonPeriod)},
+      {"skeleton_content",
+       Choice<AlexSkeletonContent>("skeleton_content", offsetof(Options, skeleton_content),
+                                   {"models", "keys"})},
+      {"rebuild",
+       Choice<AlexRebuild>("rebuild", offsetof(Options, rebuild), {"inline", "background"})},
+      {"data_node_slots",
+       Number("data_node_slots", offsetof(Options, data_node_slots), kMinSlots, kMaxSlots)}};
   return *types;
+}
+
+std::vector<std::string> OptionNames() {
+  std::vector<std::string> names;
+  for (const auto& [name, type] : OptionTypes()) {
+    names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// Options that were set in code have met no parser.
+Status Check(const AlexMemTableOptions& options) {
+  Status status = CheckNumber("skeleton_period", options.skeleton_period, 0, kMaxSkeletonPeriod,
+                              std::to_string(options.skeleton_period));
+  if (status.ok()) {
+    status = CheckNumber("data_node_slots", options.data_node_slots, kMinSlots, kMaxSlots,
+                         std::to_string(options.data_node_slots));
+  }
+  return status;
+}
+
+rust::Box<ffi::AlexFactory> MakeFactory(const AlexMemTableOptions& options) {
+  return ffi::alex_factory({options.skeleton != AlexSkeleton::kOff,
+                            options.skeleton == AlexSkeleton::kSingle, options.skeleton_period,
+                            options.skeleton_content == AlexSkeletonContent::kKeys,
+                            options.rebuild == AlexRebuild::kBackground,
+                            std::clamp(options.data_node_slots, kMinSlots, kMaxSlots)});
 }
 
 }  // namespace
 
 AlexMemTableFactory::AlexMemTableFactory(const AlexMemTableOptions& options)
-    : options_(options), factory_(ffi::alex_factory(options.skeleton_period)) {
+    : options_(options), factory_(MakeFactory(options)) {
   RegisterOptions("AlexMemTableOptions", &options_, &OptionTypes());
 }
 
 Status AlexMemTableFactory::PrepareOptions(const rocksdb::ConfigOptions& config) {
-  Status status = CheckSkeletonPeriod(options_.skeleton_period,
-                                      std::to_string(options_.skeleton_period));
+  Status status = Check(options_);
   if (status.ok()) {
     // Options are complete only now; skeletons of before are of no use.
-    factory_ = ffi::alex_factory(options_.skeleton_period);
+    factory_ = MakeFactory(options_);
     status = MemTableRepFactory::PrepareOptions(config);
   }
   return status;
@@ -278,8 +350,7 @@ Status AlexMemTableFactory::PrepareOptions(const rocksdb::ConfigOptions& config)
 
 Status AlexMemTableFactory::ValidateOptions(const rocksdb::DBOptions& db_options,
                                             const rocksdb::ColumnFamilyOptions& cf_options) const {
-  Status status = CheckSkeletonPeriod(options_.skeleton_period,
-                                      std::to_string(options_.skeleton_period));
+  Status status = Check(options_);
   return status.ok() ? MemTableRepFactory::ValidateOptions(db_options, cf_options) : status;
 }
 
@@ -287,7 +358,7 @@ Status AlexMemTableFactory::ConfigureOptions(
     const rocksdb::ConfigOptions& config,
     const std::unordered_map<std::string, std::string>& options,
     std::unordered_map<std::string, std::string>* unused) {
-  Status status = CheckOptionNames(kNickName(), {"skeleton_period"}, config, options);
+  Status status = CheckOptionNames(kNickName(), OptionNames(), config, options);
   return status.ok() ? MemTableRepFactory::ConfigureOptions(config, options, unused) : status;
 }
 

@@ -14,10 +14,32 @@
 
 namespace mountdb {
 
+// When a new memtable starts from the shape of an old one (its skeleton).
+enum class AlexSkeleton { kOff, kSingle, kPeriodic };
+
+// What a skeleton keeps of each data node: a model with a few knots, or the key
+// of every slot (the paper).
+enum class AlexSkeletonContent { kModels, kKeys };
+
+// Who rebuilds a full data node: the thread whose insert found it full, or a
+// thread in the background.
+enum class AlexRebuild { kInline, kBackground };
+
+// In option strings: {id=alex;skeleton=periodic;skeleton_period=10;
+// skeleton_content=models;rebuild=inline;data_node_slots=256}. The defaults are
+// the fastest (docs/decisions.md); the others are there to be compared.
 struct AlexMemTableOptions {
+  // "off", "single": from the first memtable of a column family, "periodic".
+  AlexSkeleton skeleton = AlexSkeleton::kPeriodic;
   // A skeleton is built from every so-manieth memtable of a column family;
   // 0 to 1,000,000, 0 = never.
   uint32_t skeleton_period = 10;
+  // "models" or "keys".
+  AlexSkeletonContent skeleton_content = AlexSkeletonContent::kModels;
+  // "inline" or "background".
+  AlexRebuild rebuild = AlexRebuild::kInline;
+  // Slots (of 16 bytes) of a full-grown data node; 16 to 32,768.
+  uint32_t data_node_slots = 256;
 };
 
 // Makes AlexMemTableFactory ("alex") and PgmIndexFactory ("pgm") known to

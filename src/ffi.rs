@@ -34,15 +34,32 @@ pub(crate) mod bridge {
         size: u64,
     }
 
-    /// Counters of one memtable index.
+    /// Options of the memtable; `AlexMemTableOptions` in cpp/registry.h says what they mean.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    struct AlexOptions {
+        skeletons: bool,
+        single: bool,
+        period: u32,
+        keys: bool,
+        background: bool,
+        data_node_slots: u32,
+    }
+
+    /// What is known about one memtable's index; the fields are those of `MemtableStats` in src/stats.rs.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     struct MemStats {
+        entries: u64,
         data_nodes: u64,
+        depth: u64,
         index_bytes: u64,
         splits: u64,
         expansions: u64,
+        rebuilds: u64,
+        longest_pause_nanos: u64,
         moved_inserts: u64,
         planned_nodes: u64,
+        skeleton_age: u64,
+        skeleton_bytes: u64,
     }
 
     #[namespace = "rocksdb"]
@@ -63,7 +80,7 @@ pub(crate) mod bridge {
 
     extern "Rust" {
         type AlexFactory;
-        fn alex_factory(skeleton_period: u32) -> Box<AlexFactory>;
+        fn alex_factory(options: &AlexOptions) -> Box<AlexFactory>;
         unsafe fn alex_rep(factory: &AlexFactory, allocator: *mut Allocator, column_family: u32) -> Box<AlexRep>;
 
         type AlexRep;
@@ -108,10 +125,10 @@ pub(crate) mod bridge {
     }
 }
 
-pub(crate) use bridge::{Allocator, IndexPlace, MemCursor, MemStats};
+pub(crate) use bridge::{AlexOptions, Allocator, IndexPlace, MemCursor, MemStats};
 
-fn alex_factory(skeleton_period: u32) -> Box<AlexFactory> {
-    Box::new(AlexFactory::new(skeleton_period))
+fn alex_factory(options: &AlexOptions) -> Box<AlexFactory> {
+    Box::new(AlexFactory::new(options))
 }
 
 /// # Safety

@@ -31,17 +31,25 @@ impl LinearModel {
         ((x.saturating_sub(self.base.load(Acquire)) as f64 * slope) as usize).min(slots - 1)
     }
 
-    /// Lays the line through two points, `at` being the slot of `x`. Meant for two quantiles well inside the node: an outlier at
-    /// the end would flatten a line through the ends.
-    pub fn fit(&self, (x0, at0): (u64, usize), (x1, at1): (u64, usize)) {
-        if x1 <= x0 || at1 <= at0 {
-            self.slope.store(0, Release);
-            return;
-        }
-        let slope = (at1 - at0) as f64 / (x1 - x0) as f64;
-        let base = x0.saturating_sub((at0 as f64 / slope) as u64);
+    /// Sets base and slope.
+    pub fn set(&self, (base, slope): (u64, f64)) {
         self.base.store(base, Release);
         self.slope.store(slope.to_bits(), Release);
+    }
+
+    /// Lays the line through two points, `at` being the slot of `x`. Meant for two quantiles well inside the node: an outlier at
+    /// the end would flatten a line through the ends.
+    pub fn fit(&self, a: (u64, usize), b: (u64, usize)) {
+        self.set(Self::line(a, b));
+    }
+
+    /// Base and slope of the line through two points; slope 0 if there is no ascending one.
+    pub fn line((x0, at0): (u64, usize), (x1, at1): (u64, usize)) -> (u64, f64) {
+        if x1 <= x0 || at1 <= at0 {
+            return (x0, 0.0);
+        }
+        let slope = (at1 - at0) as f64 / (x1 - x0) as f64;
+        (x0.saturating_sub((at0 as f64 / slope) as u64), slope)
     }
 }
 

@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::cursor::Cursor;
+use super::data_node::PAGE_SLOTS;
 use super::entry::{Entry, Key};
-use super::tree::{Memory, Shape, Tree};
-use super::worker::{Gate, Skeletons};
-use crate::ffi::{Allocator, MemCursor, MemStats, bridge};
+use super::skeleton::{Content, Target};
+use super::tree::{DEPTH, Memory, Shape, Tree};
+use super::worker::{Gate, Mode, Skeletons};
+use crate::ffi::{AlexOptions, Allocator, MemCursor, MemStats, bridge};
 
 /// The memtable's allocator: nodes are charged to the memtable and die with it.
 pub struct Arena(*mut Allocator);
@@ -29,13 +31,32 @@ unsafe impl Memory for Arena {
 /// Makes memtables and keeps their skeletons.
 pub struct AlexFactory {
     skeletons: Skeletons<Arena>,
+    shape: Shape,
 }
 
 impl AlexFactory {
-    /// `skeleton_period`: a skeleton is built from every so-manieth memtable of a column family; 0 turns skeletons off.
-    pub fn new(skeleton_period: u32) -> Self {
+    /// The options were checked by the C++ side.
+    pub fn new(options: &AlexOptions) -> Self {
+        let mode = match (options.skeletons && options.period > 0, options.single) {
+            (false, _) => Mode::Off,
+            (true, true) => Mode::Single,
+            (true, false) => Mode::Periodic(options.period),
+        };
+        let slots = options.data_node_slots as usize;
+        let content = if options.keys { Content::Keys } else { Content::Models };
+        // Smaller nodes are on their way to a page and rebuilt within a microsecond or two.
+        let background_from = if options.background {
+            PAGE_SLOTS.min(slots)
+        } else {
+            usize::MAX
+        };
         AlexFactory {
-            skeletons: Skeletons::new(skeleton_period),
+            skeletons: Skeletons::new(mode, Target { slots, content }),
+            shape: Shape {
+                slots,
+                background_from,
+                ..Shape::default()
+            },
         }
     }
 
@@ -43,15 +64,18 @@ impl AlexFactory {
     /// `allocator` and all that it has handed out outlive the rep.
     pub unsafe fn rep(&self, allocator: *mut Allocator, column_family: u32) -> AlexRep {
         crate::testing::fault_point();
-        let skeleton = self.skeletons.current(column_family);
-        let tree = Arc::new(Tree::new(Arena(allocator), Shape::default(), skeleton));
+        let (skeleton, skeleton_age) = self.skeletons.current(column_family).unzip();
+        let tree = Arc::new(Tree::new(Arena(allocator), self.shape, skeleton));
         let gate = Gate::open(&tree);
-        let skeletons = self.skeletons.clone();
+        if self.shape.background_from <= self.shape.slots {
+            self.skeletons.rebuild_for(&tree, &gate);
+        }
         AlexRep {
             tree,
             gate,
-            skeletons,
+            skeletons: self.skeletons.clone(),
             column_family,
+            skeleton_age: skeleton_age.unwrap_or(0),
             read_only: AtomicBool::new(false),
         }
     }
@@ -63,6 +87,7 @@ pub struct AlexRep {
     gate: Arc<Gate<Arena>>,
     skeletons: Skeletons<Arena>,
     column_family: u32,
+    skeleton_age: u64,
     read_only: AtomicBool,
 }
 
@@ -154,15 +179,24 @@ impl AlexRep {
         }
     }
 
+    /// Visits the header of every data node.
     pub(crate) fn stats(&self) -> MemStats {
         let counters = &self.tree.counters;
+        let (entries, data_nodes) = self.tree.load();
+        let skeleton = self.tree.skeleton();
         MemStats {
-            data_nodes: counters.data_nodes(),
+            entries: entries as u64,
+            data_nodes: data_nodes as u64,
+            depth: DEPTH,
             index_bytes: counters.bytes() as u64,
             splits: counters.splits(),
             expansions: counters.expansions(),
+            rebuilds: counters.rebuilds(),
+            longest_pause_nanos: counters.longest_pause(),
             moved_inserts: counters.moved(),
-            planned_nodes: self.tree.skeleton().map_or(0, |s| s.len() as u64),
+            planned_nodes: skeleton.map_or(0, |s| s.len() as u64),
+            skeleton_age: self.skeleton_age,
+            skeleton_bytes: skeleton.map_or(0, |s| s.memory_usage() as u64),
         }
     }
 }

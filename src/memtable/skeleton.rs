@@ -1,23 +1,73 @@
 //! Skeleton of a memtable (paper section 4.2, algorithm 1): what the next ones start from.
 //!
-//! It keeps the fences that cut the old memtable into data nodes of equal load, and the projection that fits its keys; a new
-//! tree plans a data node per fence and makes it at its first insert, with free slots spread evenly over its range. The paper also
-//! copies the key arrays (8 bytes per slot and memtable); between two fences only about 180 keys apart a straight line
-//! already puts nearly every insert into a free slot, at 1/100 of the memory.
+//! It keeps the fences that cut the old memtable into data nodes of equal load, the projection that fits its keys, and for each
+//! node a local projection, a model and knots: slot keys at equal distances, between which the slots of the new node get keys along
+//! a straight line. With a knot per slot that is the paper's skeleton (`Content::Keys`); a knot every 16 slots follows the
+//! distribution as well and takes a sixteenth of the memory (`Content::Models`).
 
+use super::data_node::{Gaps, Local, Plan};
 use super::entry::{Entry, encode};
+use super::model::LinearModel;
 use super::tree::{Memory, Tree};
 use crate::key::{Projection, common_prefix_len};
 
-/// Fences of equal load and a projection. Immutable, shared by the trees made from it.
+/// What a skeleton knows about the slots of a node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Content {
+    /// The key of every 16th slot.
+    #[default]
+    Models,
+    /// The key of every slot, as in the paper.
+    Keys,
+}
+
+impl Content {
+    fn stride(self) -> usize {
+        match self {
+            Content::Models => 16,
+            Content::Keys => 1,
+        }
+    }
+
+    /// Knots of a node with `slots` slots.
+    fn knots(self, slots: usize) -> usize {
+        match self {
+            Content::Keys => slots,
+            Content::Models => slots.div_ceil(self.stride()) + 1,
+        }
+    }
+}
+
+/// Sizes of what is planned.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Slots of the planned data nodes.
+    pub slots: usize,
+    /// What is kept of them.
+    pub content: Content,
+}
+
+impl Target {
+    /// Entries planned for each node. 70% leaves room for the spread of random keys: 180 +- 13 in 256 slots.
+    pub fn load(self) -> usize {
+        (self.slots * 7 / 10).max(1)
+    }
+}
+
+/// Fences of equal load and what lies between them. Immutable, shared by the trees made from it.
 #[derive(Debug)]
 pub struct Skeleton {
-    /// Length-prefixed internal keys, back to back.
+    target: Target,
+    /// Length-prefixed internal keys, back to back: fences, and prefixes of local projections.
     bytes: Box<[u8]>,
     /// Offset in `bytes` of every fence but the first, which is below every key.
     offsets: Box<[usize]>,
     projections: Box<[u64]>,
     projection: Projection,
+    plans: Box<[Plan]>,
+    /// Offset in `bytes` of the prefix of each plan, if its local projection has one.
+    prefixes: Box<[Option<usize>]>,
+    knots: Box<[u64]>,
 }
 
 /// The memtable was about to die before its skeleton was built.
@@ -28,47 +78,53 @@ pub struct Stopped;
 const MAX_SEQ: u64 = (1 << 56) - 1;
 
 impl Skeleton {
-    /// Reads `tree`, into which nobody inserts any more, and cuts it into nodes of `load` entries. `None` if that gives
-    /// fewer than four nodes.
+    /// Reads `tree`, into which nobody inserts any more, and cuts it into nodes. `None` if that gives fewer than four.
     ///
     /// # Errors
     /// [`Stopped`] if `stop` says so, which is asked once per node.
-    pub fn build<M: Memory>(tree: &Tree<M>, load: usize, stop: impl Fn() -> bool) -> Result<Option<Self>, Stopped> {
-        let mut fences: Vec<Entry> = Vec::new();
+    pub fn build<M: Memory>(tree: &Tree<M>, target: Target, stop: impl Fn() -> bool) -> Result<Option<Self>, Stopped> {
+        let fences = cut(tree, target.load(), &stop)?;
+        if fences.len() < 3 {
+            return Ok(None);
+        }
+        let few = fences.len() / 64;
+        let (a, b) = (fences[few].key().user, fences[fences.len() - 1 - few].key().user);
+        let mut skeleton = Draft {
+            target,
+            projection: Projection::new(&a[..common_prefix_len(a, b)]),
+            bytes: Vec::new(),
+            plans: Vec::new(),
+            prefixes: Vec::new(),
+            knots: Vec::new(),
+        };
+        let (mut offsets, mut projections) = (Vec::new(), vec![0]);
+        for fence in &fences {
+            projections.push(skeleton.projection.project(fence.key().user));
+            offsets.push(skeleton.encode(fence.key().user));
+        }
+        let mut items = Vec::new();
+        let mut next = fences.iter().peekable();
         let mut cursor = tree.first();
-        let mut since = 0;
         while let Some(entry) = cursor.entry() {
-            if since >= load {
-                // All versions of one user key stay together: the next memtable has other versions.
-                if fences.last().is_none_or(|last| last.key().user != entry.key().user) {
-                    fences.push(entry);
-                    since = 0;
-                }
+            if next.next_if(|fence| **fence == entry).is_some() {
+                skeleton.plan(&mut items);
                 if stop() {
                     return Err(Stopped);
                 }
             }
-            since += 1;
+            items.push((skeleton.projection.project(entry.key().user), entry));
             tree.next(&mut cursor);
         }
-        if fences.len() < 3 {
-            return Ok(None);
-        }
-        let cut = fences.len() / 64;
-        let (a, b) = (fences[cut].key().user, fences[fences.len() - 1 - cut].key().user);
-        let projection = Projection::new(&a[..common_prefix_len(a, b)]);
-        let (mut bytes, mut offsets, mut projections) = (Vec::new(), Vec::new(), vec![0]);
-        for fence in &fences {
-            offsets.push(bytes.len());
-            projections.push(projection.project(fence.key().user));
-            encode(&mut bytes, fence.key().user, MAX_SEQ << 8 | 0xff);
-        }
-        let (bytes, offsets, projections) = (bytes.into(), offsets.into(), projections.into());
+        skeleton.plan(&mut items);
         Ok(Some(Skeleton {
-            bytes,
-            offsets,
-            projections,
-            projection,
+            target,
+            bytes: skeleton.bytes.into(),
+            offsets: offsets.into(),
+            projections: projections.into(),
+            projection: skeleton.projection,
+            plans: skeleton.plans.into(),
+            prefixes: skeleton.prefixes.into(),
+            knots: skeleton.knots.into(),
         }))
     }
 
@@ -78,14 +134,31 @@ impl Skeleton {
         self.projections.len()
     }
 
+    /// Slots of a planned data node.
+    pub fn slots(&self) -> usize {
+        self.target.slots
+    }
+
+    fn encoded(&self, offset: usize) -> Entry {
+        // SAFETY: the offset is the start of an encoded internal key; the bytes never change, and every tree that reads a fence or a
+        // prefix holds the skeleton.
+        unsafe { Entry::from_raw(self.bytes[offset..].as_ptr()) }
+    }
+
     /// Low fence of planned node `i` and its projection.
     pub fn fence(&self, i: usize) -> (Option<Entry>, u64) {
-        let fence = i.checked_sub(1).map(|i| {
-            // SAFETY: the offset is the start of an encoded internal key; the bytes never change, and every tree that reads a
-            // fence holds the skeleton.
-            unsafe { Entry::from_raw(self.bytes[self.offsets[i]..].as_ptr()) }
-        });
+        let fence = i.checked_sub(1).map(|i| self.encoded(self.offsets[i]));
         (fence, self.projections[i])
+    }
+
+    /// The slots of planned node `i`.
+    pub fn gaps(&self, i: usize) -> Gaps<'_> {
+        let knots = self.target.content.knots(self.target.slots);
+        Gaps::Planned {
+            plan: &self.plans[i],
+            prefix_of: self.prefixes[i].map(|offset| self.encoded(offset)),
+            knots: &self.knots[i * knots..(i + 1) * knots],
+        }
     }
 
     /// Projection of user keys that suits the old memtable.
@@ -95,6 +168,79 @@ impl Skeleton {
 
     /// Bytes on the heap.
     pub fn memory_usage(&self) -> usize {
-        self.bytes.len() + self.offsets.len() * size_of::<usize>() + self.projections.len() * 8
+        self.bytes.len()
+            + size_of_val(&*self.offsets)
+            + size_of_val(&*self.projections)
+            + size_of_val(&*self.plans)
+            + size_of_val(&*self.prefixes)
+            + size_of_val(&*self.knots)
+    }
+}
+
+/// The first entry of each node of `load` entries, but for the first node.
+fn cut<M: Memory>(tree: &Tree<M>, load: usize, stop: &impl Fn() -> bool) -> Result<Vec<Entry>, Stopped> {
+    let mut fences: Vec<Entry> = Vec::new();
+    let mut cursor = tree.first();
+    let mut since = 0;
+    while let Some(entry) = cursor.entry() {
+        if since >= load {
+            // All versions of one user key stay together: the next memtable has other versions.
+            if fences.last().is_none_or(|last| last.key().user != entry.key().user) {
+                fences.push(entry);
+                since = 0;
+            }
+            if stop() {
+                return Err(Stopped);
+            }
+        }
+        since += 1;
+        tree.next(&mut cursor);
+    }
+    Ok(fences)
+}
+
+struct Draft {
+    target: Target,
+    projection: Projection,
+    bytes: Vec<u8>,
+    plans: Vec<Plan>,
+    prefixes: Vec<Option<usize>>,
+    knots: Vec<u64>,
+}
+
+impl Draft {
+    /// Returns the offset of the key, as an internal key before all of its versions.
+    fn encode(&mut self, user: &[u8]) -> usize {
+        let offset = self.bytes.len();
+        encode(&mut self.bytes, user, MAX_SEQ << 8 | 0xff);
+        offset
+    }
+
+    /// Plans a node for `items` (tree projection and entry, in order; not empty), which are taken out.
+    fn plan(&mut self, items: &mut Vec<(u64, Entry)>) {
+        let slots = self.target.slots;
+        let (mut local, mut prefix) = (Local::Tree, None);
+        if let Some((chosen, prefix_of)) = Local::choose(items, false) {
+            local = chosen;
+            if let Local::Prefix(len) = chosen {
+                prefix = Some(self.encode(&prefix_of.key().user[..len]));
+            }
+            for (x, entry) in items.iter_mut() {
+                *x = chosen.number(|| Some(prefix_of), &entry.key(), *x);
+            }
+        }
+        let n = items.len();
+        let key = |slot: usize| items[(slot * n / slots).min(n - 1)].0;
+        let stride = self.target.content.stride();
+        let knots = self.target.content.knots(slots);
+        self.knots
+            .extend((0..knots).map(|knot| key((knot * stride).min(slots - 1))));
+        let (a, b) = (slots / 8, slots - 1 - slots / 8);
+        self.plans.push(Plan {
+            local,
+            model: LinearModel::line((key(a), a), (key(b), b)),
+        });
+        self.prefixes.push(prefix);
+        items.clear();
     }
 }

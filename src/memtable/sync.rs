@@ -5,10 +5,14 @@
 //! lock bit that the writer set before it.
 
 #[cfg(feature = "loom")]
-pub use loom::sync::atomic::{AtomicPtr, AtomicU64};
+pub use loom::sync::Mutex;
+#[cfg(feature = "loom")]
+pub use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
+#[cfg(not(feature = "loom"))]
+pub use std::sync::Mutex;
 pub use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 #[cfg(not(feature = "loom"))]
-pub use std::sync::atomic::{AtomicPtr, AtomicU64};
+pub use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
 /// Waits a little: `round` counts the attempts so far. After a few dozen it gives the core away, because the holder of a lock
 /// may have been descheduled (on two cores with sixteen writers it usually was).

@@ -168,10 +168,12 @@ pub const TINY: Shape = Shape {
     slots: 4,
     first_slots: 2,
     fanout: 4,
+    background_from: usize::MAX,
 };
 /// Between tiny and default.
 pub const SMALL: Shape = Shape {
     slots: 16,
     first_slots: 4,
     fanout: 8,
+    background_from: usize::MAX,
 };

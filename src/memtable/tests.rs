@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::entry::{Entry, Key};
-use super::skeleton::Skeleton;
+use super::skeleton::Content::{Keys, Models};
+use super::skeleton::{Skeleton, Target};
 use super::testing::{Heap, KINDS, Oracle, Rng, SMALL, TINY, entry, user_key};
 use super::tree::{Shape, Tree};
 
@@ -19,6 +20,11 @@ fn seed() -> u64 {
         });
     println!("MOUNTDB_SEED={seed}");
     seed
+}
+
+fn target(shape: Shape) -> Target {
+    let (slots, content) = (shape.slots, Models);
+    Target { slots, content }
 }
 
 fn fill(tree: &Tree<Heap>, oracle: &mut Oracle, kind: &str, n: u64, rng: &mut Rng) {
@@ -80,10 +86,17 @@ fn ln_02_ln_05_every_kind_of_key_equals_a_sorted_map() {
             oracle.agree_scans(&tree);
             probe(&tree, &oracle, kind, &mut rng);
             // The next memtable starts from this one's skeleton and gets like and unlike keys.
-            let skeleton = Skeleton::build(&tree, (shape.slots * 7 / 10).max(1), || false)
-                .unwrap()
-                .map(Arc::new);
-            for next in [kind, &"uniform", &"url", &"one"] {
+            for (next, content) in [
+                (kind, Models),
+                (kind, Keys),
+                (&"uniform", Models),
+                (&"url", Keys),
+                (&"one", Models),
+            ] {
+                let slots = shape.slots;
+                let skeleton = Skeleton::build(&tree, Target { slots, content }, || false)
+                    .unwrap()
+                    .map(Arc::new);
                 let (tree, mut oracle) = (Tree::new(Heap::default(), shape, skeleton.clone()), Oracle::default());
                 oracle.agree_scans(&tree);
                 fill(&tree, &mut oracle, next, n / 2, &mut rng);
@@ -292,8 +305,8 @@ fn planned_nodes_are_made_once_by_racing_writers() {
     for i in 0..4000 {
         old.insert(entry(&user_key("uniform", i, &mut rng), i));
     }
-    let skeleton = Arc::new(Skeleton::build(&old, 11, || false).unwrap().unwrap());
-    assert!(skeleton.len() > 300 && skeleton.memory_usage() < 20_000);
+    let skeleton = Arc::new(Skeleton::build(&old, target(SMALL), || false).unwrap().unwrap());
+    assert!(skeleton.len() > 300 && skeleton.memory_usage() < 60_000);
     let tree = concurrently(8, SMALL, Some(skeleton), |t, tree| {
         let mut rng = Rng(t + 1);
         for i in 0..2000u64 {
@@ -315,11 +328,100 @@ fn creation_from_a_skeleton_allocates_little() {
     for i in 0..200_000 {
         old.insert(entry(&user_key("uniform", i, &mut rng), i));
     }
-    let skeleton = Arc::new(Skeleton::build(&old, 180, || false).unwrap().unwrap());
+    let skeleton = Arc::new(
+        Skeleton::build(&old, target(Shape::default()), || false)
+            .unwrap()
+            .unwrap(),
+    );
     let new = Tree::new(Heap::default(), Shape::default(), Some(skeleton));
     assert!(
         new.index_bytes() < 4096,
         "{} bytes for an empty memtable",
         new.index_bytes()
     );
+}
+
+/// Large nodes, rebuilt by a thread that is woken for each.
+const LARGE: Shape = Shape {
+    slots: 1024,
+    first_slots: 16,
+    fanout: 16,
+    background_from: 64,
+};
+
+fn with_rebuilder(shape: Shape, threads: u64, work: impl Fn(u64, &Tree<Heap>) + Sync) -> Tree<Heap> {
+    let tree = Tree::new(Heap::default(), shape, None);
+    let (wake, requests) = std::sync::mpsc::channel();
+    tree.on_rebuild(Box::new({
+        let wake = wake.clone();
+        move || wake.send(true).unwrap()
+    }));
+    std::thread::scope(|scope| {
+        let (tree, work) = (&tree, &work);
+        let rebuilder = scope.spawn(move || {
+            while requests.recv() == Ok(true) {
+                tree.rebuild_pending(|| false);
+            }
+        });
+        let writers: Vec<_> = (0..threads).map(|t| scope.spawn(move || work(t, tree))).collect();
+        for writer in writers {
+            writer.join().unwrap();
+        }
+        wake.send(false).unwrap();
+        rebuilder.join().unwrap();
+    });
+    tree
+}
+
+#[test]
+fn rebuilds_in_the_background_lose_nothing() {
+    let seed = seed();
+    let small = Shape {
+        slots: 64,
+        background_from: 16,
+        ..LARGE
+    };
+    let mut rebuilds = 0;
+    for (shape, kind) in [
+        (LARGE, "uniform"),
+        (small, "uniform"),
+        (LARGE, "sequential"),
+        (LARGE, "url"),
+        (small, "one"),
+    ] {
+        let n = 20_000;
+        let tree = with_rebuilder(shape, 4, |t, tree| {
+            let mut rng = Rng(seed ^ t);
+            for i in 0..n {
+                let e = entry(&user_key(kind, i, &mut rng), i * 4 + t);
+                assert!(tree.insert(e));
+                assert_eq!(tree.lookup(&e.key()).entry(), Some(e), "a writer sees its own insert");
+                if i % 64 == 0 {
+                    let (mut cursor, mut last) = (tree.seek(&e.key()), None::<Key>);
+                    for _ in 0..50 {
+                        let Some(e) = cursor.entry() else { break };
+                        assert!(last.is_none_or(|last| last < e.key()));
+                        last = Some(e.key());
+                        tree.next(&mut cursor);
+                    }
+                }
+            }
+        });
+        rebuilds += tree.counters.rebuilds();
+        assert_eq!(tree.check().unwrap().entries as u64, 4 * n, "{kind}");
+    }
+    assert!(rebuilds > 50, "{rebuilds} rebuilds were done in the background");
+}
+
+#[test]
+fn a_rebuild_that_nobody_does_is_overtaken() {
+    let mut rng = Rng(seed());
+    let (tree, mut oracle) = (Tree::new(Heap::default(), LARGE, None), Oracle::default());
+    fill(&tree, &mut oracle, "uniform", 20_000, &mut rng);
+    oracle.agree_scans(&tree);
+    assert_eq!(tree.counters.rebuilds(), 0);
+    // All requests are stale by now, or their nodes are still waiting for their rebuild.
+    tree.rebuild_pending(|| false);
+    oracle.agree_scans(&tree);
+    probe(&tree, &oracle, "uniform", &mut rng);
 }

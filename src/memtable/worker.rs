@@ -1,4 +1,4 @@
-//! Builds skeletons in the background (paper section 4.2: every phi-th flush, off the write path).
+//! Builds skeletons in the background (paper section 4.2: every phi-th flush, off the write path), and rebuilds large data nodes.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,17 +8,36 @@ use std::thread::JoinHandle;
 
 use parking_lot::Mutex;
 
-use super::data_node::MAX_SLOTS;
-use super::skeleton::Skeleton;
+use super::skeleton::{Skeleton, Target};
 use super::tree::{Memory, Tree};
 
-/// Entries that a skeleton plans per data node. 70% leaves room for the spread of random keys: 180 +- 13 in 256 slots.
-const LOAD: usize = MAX_SLOTS * 7 / 10;
+/// When skeletons are built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Never.
+    Off,
+    /// From the first memtable, once.
+    Single,
+    /// From the first memtable and every so-manieth, and when the one in use no longer fits.
+    Periodic(u32),
+}
 
 /// What the worker and a memtable's destructor share: the tree, as long as its memory lives.
 pub struct Gate<M> {
     tree: Mutex<Option<Arc<Tree<M>>>>,
+    sealed: AtomicBool,
     closing: AtomicBool,
+}
+
+/// What a sealed memtable says about the skeleton that it started from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fit {
+    /// Most inserts found their node ready.
+    Good,
+    /// Many planned nodes had to be split: the keys have moved on.
+    Split,
+    /// Planned nodes stayed nearly empty. They take their memory at the first insert, so such a skeleton goes at once.
+    Empty,
 }
 
 impl<M: Memory> Gate<M> {
@@ -26,6 +45,7 @@ impl<M: Memory> Gate<M> {
     pub fn open(tree: &Arc<Tree<M>>) -> Arc<Self> {
         Arc::new(Gate {
             tree: Mutex::new(Some(tree.clone())),
+            sealed: AtomicBool::new(false),
             closing: AtomicBool::new(false),
         })
     }
@@ -36,34 +56,68 @@ impl<M: Memory> Gate<M> {
         *self.tree.lock() = None;
     }
 
-    /// What to put in place of the column family's skeleton, or `None` to keep it: it is not `due` and still fits, or the
-    /// memtable is gone.
-    fn build(&self, due: bool) -> Option<Option<Skeleton>> {
+    /// What to put in place of the column family's skeleton, or `None` to keep it.
+    fn build(&self, family: &Family, due: bool, target: Target) -> Option<Built> {
         let tree = self.tree.lock();
         let tree = tree.as_ref()?;
-        let (entries, nodes) = tree.load();
-        // Planned nodes take their memory at the first insert. A skeleton of memtables that were larger, or had other keys,
-        // can fill the next ones with nearly empty nodes: such a one must not wait for its period.
-        let fits = entries * 8 >= nodes * LOAD;
-        if fits && !due {
+        let fit = fit(tree, target);
+        // One refresh out of turn: if the next memtable does not fit either, the keys are of a kind that no skeleton fits.
+        let refresh = due || fit == Fit::Empty || (fit == Fit::Split && !family.refreshed);
+        if !refresh {
             return None;
         }
-        Skeleton::build(tree, LOAD, || self.closing.load(Ordering::Relaxed)).ok()
+        let skeleton = Skeleton::build(tree, target, || self.closing.load(Ordering::Relaxed)).ok()?;
+        Some(Built {
+            skeleton: skeleton.map(Arc::new),
+            out_of_turn: !due && fit == Fit::Split,
+        })
+    }
+
+    fn rebuild(&self) {
+        if let Some(tree) = &*self.tree.lock() {
+            tree.rebuild_pending(|| self.sealed.load(Ordering::Relaxed) || self.closing.load(Ordering::Relaxed));
+        }
     }
 }
 
-#[derive(Default)]
+struct Built {
+    skeleton: Option<Arc<Skeleton>>,
+    out_of_turn: bool,
+}
+
+fn fit<M: Memory>(tree: &Tree<M>, target: Target) -> Fit {
+    if tree.skeleton().is_none() {
+        return Fit::Good;
+    }
+    let (entries, nodes) = tree.load();
+    if entries * 8 < nodes * target.load() {
+        Fit::Empty
+    } else if tree.counters.splits() * 4 > nodes as u64 {
+        Fit::Split
+    } else {
+        Fit::Good
+    }
+}
+
+#[derive(Clone, Default)]
 struct Family {
     skeleton: Option<Arc<Skeleton>>,
+    /// Memtables made from the skeleton so far.
+    age: u64,
     sealed: u64,
+    refreshed: bool,
 }
 
 type Families = Mutex<HashMap<u32, Family>>;
 
-struct Job<M> {
-    column_family: u32,
-    gate: Weak<Gate<M>>,
-    due: bool,
+enum Job<M> {
+    Sealed {
+        column_family: u32,
+        gate: Weak<Gate<M>>,
+        due: bool,
+    },
+    Rebuild(Weak<Gate<M>>),
+    Stop,
 }
 
 struct Worker<M> {
@@ -72,7 +126,8 @@ struct Worker<M> {
 }
 
 struct Shared<M> {
-    period: u64,
+    mode: Mode,
+    target: Target,
     families: Arc<Families>,
     worker: Mutex<Option<Worker<M>>>,
 }
@@ -80,7 +135,7 @@ struct Shared<M> {
 impl<M> Drop for Shared<M> {
     fn drop(&mut self) {
         if let Some(Worker { jobs, thread }) = self.worker.get_mut().take() {
-            drop(jobs);
+            let _ = jobs.send(Job::Stop);
             // The last owner may be the worker's own job, which must not wait for itself; it never is, since jobs hold a
             // gate, and gates hold no `Shared`.
             let _ = thread.join();
@@ -98,58 +153,94 @@ impl<M> Clone for Skeletons<M> {
 }
 
 impl<M: Memory + Send + Sync + 'static> Skeletons<M> {
-    /// `period` 0: none are built.
-    pub fn new(period: u32) -> Self {
+    /// No skeletons yet.
+    pub fn new(mode: Mode, target: Target) -> Self {
         Skeletons(Arc::new(Shared {
-            period: period.into(),
+            mode,
+            target,
             families: Arc::default(),
             worker: Mutex::new(None),
         }))
     }
 
-    /// What a new memtable of the column family starts from.
-    pub fn current(&self, column_family: u32) -> Option<Arc<Skeleton>> {
-        self.0
-            .families
-            .lock()
-            .get(&column_family)
-            .and_then(|family| family.skeleton.clone())
+    /// What a new memtable of the column family starts from, and how many have started from it before.
+    pub fn current(&self, column_family: u32) -> Option<(Arc<Skeleton>, u64)> {
+        let mut families = self.0.families.lock();
+        let family = families.get_mut(&column_family)?;
+        let skeleton = family.skeleton.clone()?;
+        family.age += 1;
+        Some((skeleton, family.age - 1))
     }
 
     /// A memtable of the column family has become read-only. Enqueues a build: due if there is no skeleton or its period is
     /// over, otherwise only if the skeleton turns out not to fit.
     pub fn sealed(&self, column_family: u32, gate: &Arc<Gate<M>>) {
-        if self.0.period == 0 {
-            return;
-        }
-        let mut families = self.0.families.lock();
-        let family = families.entry(column_family).or_default();
-        family.sealed += 1;
-        let due = family.skeleton.is_none() || family.sealed.is_multiple_of(self.0.period);
-        drop(families);
-        let mut worker = self.0.worker.lock();
-        let worker = worker.get_or_insert_with(|| Self::start(self.0.families.clone()));
-        // A worker that has died (it cannot, short of a bug) costs skeletons, not data.
-        let _ = worker.jobs.send(Job {
+        gate.sealed.store(true, Ordering::Relaxed);
+        let due = {
+            let mut families = self.0.families.lock();
+            let family = families.entry(column_family).or_default();
+            family.sealed += 1;
+            match self.0.mode {
+                Mode::Off => return,
+                Mode::Single if family.skeleton.is_some() => return,
+                Mode::Single => true,
+                Mode::Periodic(period) => {
+                    family.skeleton.is_none() || family.sealed.is_multiple_of(period.max(1).into())
+                }
+            }
+        };
+        let gate = Arc::downgrade(gate);
+        self.send(Job::Sealed {
             column_family,
-            gate: Arc::downgrade(gate),
+            gate,
             due,
         });
     }
 
-    fn start(families: Arc<Families>) -> Worker<M> {
+    /// Lets the worker do the rebuilds that `tree` asks for. `gate` leads to it.
+    pub fn rebuild_for(&self, tree: &Tree<M>, gate: &Arc<Gate<M>>) {
+        let gate = Arc::downgrade(gate);
+        let jobs = self.jobs();
+        tree.on_rebuild(Box::new(move || {
+            let _ = jobs.send(Job::Rebuild(gate.clone()));
+        }));
+    }
+
+    fn jobs(&self) -> Sender<Job<M>> {
+        let mut worker = self.0.worker.lock();
+        let start = || Self::start(self.0.families.clone(), self.0.target);
+        worker.get_or_insert_with(start).jobs.clone()
+    }
+
+    fn send(&self, job: Job<M>) {
+        // A worker that has died (it cannot, short of a bug) costs skeletons, not data.
+        let _ = self.jobs().send(job);
+    }
+
+    fn start(families: Arc<Families>, target: Target) -> Worker<M> {
         let (jobs, queue) = channel::<Job<M>>();
         let thread = std::thread::Builder::new()
             .name("mountdb-skeleton".into())
             .spawn(move || {
-                for Job {
-                    column_family,
-                    gate,
-                    due,
-                } in queue
-                {
-                    if let Some(skeleton) = gate.upgrade().and_then(|gate| gate.build(due)) {
-                        families.lock().entry(column_family).or_default().skeleton = skeleton.map(Arc::new);
+                for job in queue {
+                    match job {
+                        Job::Stop => break,
+                        Job::Rebuild(gate) => gate.upgrade().iter().for_each(|gate| gate.rebuild()),
+                        Job::Sealed {
+                            column_family,
+                            gate,
+                            due,
+                        } => {
+                            let family = families.lock().get(&column_family).cloned().unwrap_or_default();
+                            let built = gate.upgrade().and_then(|gate| gate.build(&family, due, target));
+                            if let Some(Built { skeleton, out_of_turn }) = built {
+                                let mut families = families.lock();
+                                let family = families.entry(column_family).or_default();
+                                family.skeleton = skeleton;
+                                family.age = 0;
+                                family.refreshed = out_of_turn;
+                            }
+                        }
                     }
                 }
             });
@@ -165,19 +256,30 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
+    use crate::memtable::data_node::PAGE_SLOTS;
+    use crate::memtable::skeleton::Content;
     use crate::memtable::testing::{Heap, Rng, entry};
     use crate::memtable::tree::Shape;
 
+    const TARGET: Target = Target {
+        slots: PAGE_SLOTS,
+        content: Content::Models,
+    };
+
     /// Fills a memtable with random keys, seals it, waits for the worker, and returns the memtable's bytes of index.
     fn memtable(skeletons: &Skeletons<Heap>, n: u64, rng: &mut Rng, done: impl Fn(Option<usize>) -> bool) -> usize {
-        let tree = Arc::new(Tree::new(Heap::default(), Shape::default(), skeletons.current(0)));
+        let tree = Arc::new(Tree::new(
+            Heap::default(),
+            Shape::default(),
+            skeletons.current(0).map(|s| s.0),
+        ));
         for i in 0..n {
             tree.insert(entry(&rng.number().to_be_bytes(), i));
         }
         let gate = Gate::open(&tree);
         skeletons.sealed(0, &gate);
         let deadline = Instant::now() + Duration::from_secs(30);
-        while !done(skeletons.current(0).map(|s| s.len())) {
+        while !done(skeletons.current(0).map(|s| s.0.len())) {
             assert!(Instant::now() < deadline, "the worker came to nothing");
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -187,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_skeleton_that_no_longer_fits_goes_at_once() {
-        let skeletons = Skeletons::new(10);
+        let skeletons = Skeletons::new(Mode::Periodic(10), TARGET);
         let mut rng = Rng(11);
         memtable(&skeletons, 100_000, &mut rng, |s| s.is_some_and(|nodes| nodes > 500));
         // Memtables have become a thousand times smaller: every insert makes a planned node, once.
@@ -198,9 +300,9 @@ mod tests {
 
     #[test]
     fn period_zero_builds_nothing_and_a_closed_gate_is_no_harm() {
-        let skeletons = Skeletons::new(0);
+        let skeletons = Skeletons::new(Mode::Off, TARGET);
         memtable(&skeletons, 10_000, &mut Rng(3), |s| s.is_none());
-        let skeletons = Skeletons::new(1);
+        let skeletons = Skeletons::new(Mode::Periodic(1), TARGET);
         let tree = Arc::new(Tree::new(Heap::default(), Shape::default(), None));
         let gate = Gate::open(&tree);
         gate.close();

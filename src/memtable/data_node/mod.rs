@@ -1,9 +1,10 @@
 //! Data node: a gapped array of entries in key order, guarded by one version word.
 //!
 //! ```text
-//! line 1   word | model (base, slope) | low/high projection | shape | capacity, number of entries
+//! line 1   word | model (base, slope) | low/high projection | local projection | capacity, entries | flags
 //! line 2   occupancy bitmap (4 words) | low fence | high fence | prefix source | streak
 //! slots    capacity x { key: u64, entry: pointer }
+//! bitmap   of nodes with more than 256 slots, in place of the one in line 2
 //! ```
 //! Invariants, whenever the lock is free:
 //! - slot keys never decrease from left to right, gaps included; the key of an occupied slot is its entry's local projection;
@@ -15,18 +16,33 @@
 //! A reader takes no lock: it reads the word, searches, and reads the word again. Whatever it saw in between was some valid
 //! slot, entry or fence (nothing is ever freed or reused), so a search in a moving node is wasted, not dangerous.
 
+mod local;
 mod search;
 mod write;
 
 use std::ptr::{self, NonNull};
 
+pub(in crate::memtable) use local::Local;
+
 use crate::memtable::entry::Entry;
 use crate::memtable::model::LinearModel;
-use crate::memtable::sync::{Acquire, AtomicPtr, AtomicU64, prefetch};
-use crate::memtable::version::VersionWord;
+use crate::memtable::sync::{Acquire, AtomicPtr, AtomicU32, AtomicU64, Relaxed, prefetch};
+use crate::memtable::version::{Locked, VersionWord};
 
-/// Most slots of a data node: 4 KiB of slots, one bitmap word per 64.
-pub const MAX_SLOTS: usize = 256;
+/// Slots whose bitmap fits in the header: 4 KiB of slots. Larger nodes are there to be measured against.
+pub const PAGE_SLOTS: usize = 256;
+
+/// A fence and its tree projection; `None` is below (or above) every key.
+pub type Fence = (Option<Entry>, u64);
+
+/// Most slots of a data node: 512 KiB of slots.
+pub const MAX_SLOTS: usize = 32_768;
+
+/// In `flags`: the node counts as full while it still has gaps.
+const SPARSE: u64 = 2;
+
+/// In `flags`: inserts are also written to the node's buffer, because it is being rebuilt in the background.
+const REBUILDING: u64 = 1;
 
 #[repr(C)]
 struct Slot {
@@ -40,42 +56,55 @@ struct Header {
     model: LinearModel,
     low_proj: u64,
     high_proj: AtomicU64,
-    shape: AtomicU64,
+    local: AtomicU64,
     slots: u32,
-    entries: AtomicU64,
-    bits: [AtomicU64; MAX_SLOTS / 64],
+    entries: AtomicU32,
+    flags: AtomicU64,
+    bits: [AtomicU64; PAGE_SLOTS / 64],
     low: *mut u8,
     high: AtomicPtr<u8>,
     prefix_of: AtomicPtr<u8>,
     streak: AtomicU64,
 }
 
-/// How keys become slot keys in one node (its local projection).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shape {
-    /// The tree's projection, which every caller has at hand.
-    Tree,
-    /// The eight bytes after a prefix that most keys of the node share; keys without it clamp to the ends.
-    Prefix(usize),
-    /// Both fences are versions of one user key: the sequence number, inverted.
-    Sequence,
+/// The keys of the slots of a new node, all of them gaps.
+pub enum Gaps<'a> {
+    /// The same key everywhere.
+    Equal(u64),
+    /// What a skeleton says about the node.
+    Planned {
+        /// Local projection and model.
+        plan: &'a Plan,
+        /// The entry that has the prefix of the local projection.
+        prefix_of: Option<Entry>,
+        /// Ascending slot keys at equal distances, the first and the last slot included; two or more.
+        knots: &'a [u64],
+    },
 }
 
-impl Shape {
-    fn encode(self) -> u64 {
-        match self {
-            Shape::Tree => 0,
-            Shape::Sequence => 1,
-            Shape::Prefix(len) => 2 | (len as u64) << 2,
-        }
-    }
+/// What a skeleton says about one data node, keys apart.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    pub(in crate::memtable) local: Local,
+    pub(in crate::memtable) model: (u64, f64),
+}
 
+impl Gaps<'_> {
+    /// Calls `put` for every slot with its key.
     #[inline]
-    fn decode(word: u64) -> Self {
-        match word & 3 {
-            0 => Shape::Tree,
-            1 => Shape::Sequence,
-            _ => Shape::Prefix((word >> 2) as usize),
+    fn keys(&self, slots: usize, mut put: impl FnMut(usize, u64)) {
+        match self {
+            Gaps::Equal(key) => (0..slots).for_each(|i| put(i, *key)),
+            Gaps::Planned { knots, .. } if knots.len() == slots => (0..slots).for_each(|i| put(i, knots[i])),
+            Gaps::Planned { knots, .. } => {
+                let stride = slots.div_ceil(knots.len() - 1);
+                for (pair, from) in knots.windows(2).zip((0..slots).step_by(stride)) {
+                    let step = (pair[1] - pair[0]) / stride as u64;
+                    for i in from..slots.min(from + stride) {
+                        put(i, pair[0] + step * (i - from) as u64);
+                    }
+                }
+            }
         }
     }
 }
@@ -129,11 +158,11 @@ pub struct Found {
 impl DataNode {
     /// Bytes of a node with `slots` slots, alignment to a cache line included.
     pub fn bytes(slots: usize) -> usize {
-        size_of::<Header>() + slots * size_of::<Slot>() + align_of::<Header>()
+        let far = if slots > PAGE_SLOTS { slots.div_ceil(64) } else { 0 };
+        size_of::<Header>() + slots * size_of::<Slot>() + far * size_of::<AtomicU64>() + align_of::<Header>()
     }
 
-    /// Makes an empty node in `memory`, to be published by the caller. All gaps get the key `fill` or, with `None`, keys that
-    /// rise evenly from `low.1` to `high.1`, which is a skeleton without keys.
+    /// Makes an empty node in `memory`, to be published by the caller.
     ///
     /// # Safety
     /// `memory` is writable for [`DataNode::bytes`]`(slots)` bytes, aligned to 8, unshared, and lives as long as the tree; the
@@ -141,9 +170,9 @@ impl DataNode {
     pub unsafe fn create(
         memory: *mut u8,
         slots: usize,
-        low: (Option<Entry>, u64),
-        high: (Option<Entry>, u64),
-        fill: Option<u64>,
+        sparse: bool,
+        (low, high): (Fence, Fence),
+        gaps: &Gaps<'_>,
     ) -> Self {
         assert!((1..=MAX_SLOTS).contains(&slots));
         let pointer = |e: Option<Entry>| e.map_or(ptr::null_mut(), |e| e.as_ptr().cast_mut());
@@ -152,34 +181,40 @@ impl DataNode {
             model: LinearModel::flat(),
             low_proj: low.1,
             high_proj: AtomicU64::new(high.1),
-            shape: AtomicU64::new(Shape::Tree.encode()),
+            local: AtomicU64::new(Local::Tree.encode()),
             slots: slots as u32,
-            entries: AtomicU64::new(0),
-            bits: [const { 0 }; MAX_SLOTS / 64].map(AtomicU64::new),
+            entries: AtomicU32::new(0),
+            flags: AtomicU64::new(u64::from(sparse) * SPARSE),
+            bits: [const { 0 }; PAGE_SLOTS / 64].map(AtomicU64::new),
             low: pointer(low.0),
             high: AtomicPtr::new(pointer(high.0)),
             prefix_of: AtomicPtr::new(ptr::null_mut()),
             streak: AtomicU64::new(0),
         };
-        let step = (high.1 - low.1.min(high.1)) / slots as u64;
         // SAFETY: the memory is large enough by contract; `align_offset` stays below the slack that `bytes` adds.
         let node = unsafe {
             let at = memory.add(memory.align_offset(align_of::<Header>())).cast::<Header>();
             at.write(header);
             let first = at.add(1).cast::<Slot>();
-            for i in 0..slots {
-                let key = fill.unwrap_or(low.1 + step * i as u64);
+            gaps.keys(slots, |i, key| {
                 first.add(i).write(Slot {
                     key: AtomicU64::new(key),
                     entry: AtomicPtr::new(ptr::null_mut()),
                 });
+            });
+            if slots > PAGE_SLOTS {
+                let far = first.add(slots).cast::<AtomicU64>();
+                for word in 0..slots.div_ceil(64) {
+                    far.add(word).write(AtomicU64::new(0));
+                }
             }
             DataNode(NonNull::new_unchecked(at))
         };
-        if fill.is_none() && step > 0 {
-            node.header()
-                .model
-                .fit((low.1, 0), (low.1 + step * slots as u64, slots));
+        if let Gaps::Planned { plan, prefix_of, .. } = gaps {
+            let header = node.header();
+            header.prefix_of.store(pointer(*prefix_of), Relaxed);
+            header.local.store(plan.local.encode(), Relaxed);
+            header.model.set(plan.model);
         }
         node
     }
@@ -212,13 +247,35 @@ impl DataNode {
         unsafe { &*self.0.as_ptr().add(1).cast::<Slot>().add(i) }
     }
 
-    /// Starts loading the header and, as if the node were full-grown, the slots around `share` (0 to 1) of its range.
+    /// The word of the bitmap that holds slot `64 * word`.
     #[inline]
-    pub fn prefetch(self, share: f64) {
+    fn bits<'m>(self, word: usize) -> &'m AtomicU64 {
+        let header = self.header();
+        if self.slots() <= PAGE_SLOTS {
+            &header.bits[word]
+        } else {
+            assert!(word < self.slots().div_ceil(64));
+            // SAFETY: `create` has put the bitmap of a large node behind its slots, and `word` is in it.
+            unsafe {
+                &*self
+                    .0
+                    .as_ptr()
+                    .add(1)
+                    .cast::<Slot>()
+                    .add(self.slots())
+                    .cast::<AtomicU64>()
+                    .add(word)
+            }
+        }
+    }
+
+    /// Starts loading the header and, as if the node had `slots` slots, the slot at `share` (0 to 1) of its range.
+    #[inline]
+    pub fn prefetch(self, share: f64, slots: usize) {
         let header = self.as_ptr();
         prefetch(header);
         prefetch(header.wrapping_add(64));
-        let slot = ((share * MAX_SLOTS as f64) as usize).min(MAX_SLOTS - 1);
+        let slot = ((share * slots as f64) as usize).min(slots - 1);
         prefetch(header.wrapping_add(size_of::<Header>() + slot * size_of::<Slot>()));
     }
 
@@ -232,6 +289,19 @@ impl DataNode {
     #[inline]
     pub fn entries(self) -> usize {
         self.header().entries.load(Acquire) as usize
+    }
+
+    /// Whether inserts have to be written to the node's buffer as well.
+    #[inline]
+    pub fn rebuilding(self) -> bool {
+        self.header().flags.load(Relaxed) & REBUILDING != 0
+    }
+
+    /// Changes what [`DataNode::rebuilding`] says; the node is locked.
+    pub fn set_rebuilding(self, _: &Locked<'_>, rebuilding: bool) {
+        let flags = &self.header().flags;
+        let others = flags.load(Relaxed) & !REBUILDING;
+        flags.store(others | u64::from(rebuilding) * REBUILDING, Relaxed);
     }
 
     /// The word that guards this node.

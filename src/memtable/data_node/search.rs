@@ -2,8 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{DataNode, Found, Shape};
-use crate::key::load_be;
+use super::{DataNode, Found, Local};
 use crate::memtable::entry::{Entry, Key};
 use crate::memtable::model::lower_bound;
 use crate::memtable::sync::Acquire;
@@ -23,23 +22,8 @@ impl DataNode {
 
     #[inline]
     pub(super) fn local(self, key: &Key, p: u64) -> u64 {
-        match Shape::decode(self.header().shape.load(Acquire)) {
-            Shape::Tree => p,
-            Shape::Sequence => u64::MAX - key.seq,
-            Shape::Prefix(len) => {
-                let Some(source) = Self::fence(self.header().prefix_of.load(Acquire)) else {
-                    return 0;
-                };
-                let source = source.key().user;
-                let prefix = &source[..len.min(source.len())];
-                let head = &key.user[..prefix.len().min(key.user.len())];
-                match head.cmp(prefix) {
-                    Ordering::Less => 0,
-                    Ordering::Equal => load_be(key.user, prefix.len()),
-                    Ordering::Greater => u64::MAX,
-                }
-            }
-        }
+        let header = self.header();
+        Local::decode(header.local.load(Acquire)).number(|| Self::fence(header.prefix_of.load(Acquire)), key, p)
     }
 
     /// First occupied slot at or after `from`; the capacity if there is none.
@@ -55,7 +39,7 @@ impl DataNode {
             return slots;
         }
         let mut word = from / 64;
-        let mut bits = (self.header().bits[word].load(Acquire) ^ invert) & (u64::MAX << (from % 64));
+        let mut bits = (self.bits(word).load(Acquire) ^ invert) & (u64::MAX << (from % 64));
         loop {
             if bits != 0 {
                 return (word * 64 + bits.trailing_zeros() as usize).min(slots);
@@ -64,7 +48,7 @@ impl DataNode {
             if word * 64 >= slots {
                 return slots;
             }
-            bits = self.header().bits[word].load(Acquire) ^ invert;
+            bits = self.bits(word).load(Acquire) ^ invert;
         }
     }
 
@@ -78,24 +62,33 @@ impl DataNode {
     pub(super) fn scan_down(self, before: usize, invert: u64) -> Option<usize> {
         let last = before.min(self.slots()).checked_sub(1)?;
         let mut word = last / 64;
-        let mut bits = (self.header().bits[word].load(Acquire) ^ invert) & (u64::MAX >> (63 - last % 64));
+        let mut bits = (self.bits(word).load(Acquire) ^ invert) & (u64::MAX >> (63 - last % 64));
         loop {
             if bits != 0 {
                 return Some(word * 64 + 63 - bits.leading_zeros() as usize);
             }
             word = word.checked_sub(1)?;
-            bits = self.header().bits[word].load(Acquire) ^ invert;
+            bits = self.bits(word).load(Acquire) ^ invert;
         }
     }
 
     /// Searches for `key`, of tree projection `p`.
     #[inline]
     pub fn search(self, key: &Key, p: u64) -> Found {
-        let slots = self.slots();
         let x = self.local(key, p);
-        let bound = lower_bound(slots, self.header().model.predict(x, slots), x, |i| {
-            self.slot(i).key.load(Acquire)
-        });
+        self.search_at(key, x, self.header().model.predict(x, self.slots()))
+    }
+
+    /// As [`DataNode::search`], starting at slot `guess`.
+    #[inline]
+    pub(super) fn search_near(self, key: &Key, p: u64, guess: usize) -> Found {
+        self.search_at(key, self.local(key, p), guess)
+    }
+
+    #[inline]
+    fn search_at(self, key: &Key, x: u64, guess: usize) -> Found {
+        let slots = self.slots();
+        let bound = lower_bound(slots, guess, x, |i| self.slot(i).key.load(Acquire));
         let slot = self.occupied_from(bound);
         let none = Found {
             slot: slots,
@@ -109,7 +102,7 @@ impl DataNode {
         }
         let Some(entry) = self.entry_at(slot) else { return none };
         if self.slot(slot).key.load(Acquire) != x {
-            let may_match = self.header().shape.load(Acquire) == Shape::Sequence.encode();
+            let may_match = self.header().local.load(Acquire) == Local::Sequence.encode();
             return Found {
                 slot,
                 entry: Some(entry),
@@ -191,8 +184,8 @@ impl DataNode {
     /// Number of entries in the slots before `slot`.
     pub fn rank(self, slot: usize) -> usize {
         let mut count = 0;
-        for (i, word) in self.header().bits.iter().enumerate() {
-            let bits = word.load(Acquire);
+        for i in 0..self.slots().div_ceil(64) {
+            let bits = self.bits(i).load(Acquire);
             count += match slot.saturating_sub(i * 64) {
                 0 => 0,
                 n if n >= 64 => bits.count_ones(),

@@ -2,8 +2,7 @@
 
 use std::ptr;
 
-use super::{DataNode, Insert, MAX_SLOTS, Pattern, Shape};
-use crate::key::common_prefix_len;
+use super::{DataNode, Fence, Insert, Local, Pattern, SPARSE};
 use crate::memtable::entry::{Entry, Key};
 use crate::memtable::sync::{Acquire, Relaxed, Release};
 use crate::memtable::version::Locked;
@@ -13,26 +12,32 @@ impl DataNode {
         let at = self.slot(slot);
         at.key.store(key, Release);
         at.entry.store(entry.as_ptr().cast_mut(), Release);
-        let bits = &self.header().bits[slot / 64];
+        let bits = self.bits(slot / 64);
         bits.store(bits.load(Relaxed) | 1 << (slot % 64), Release);
     }
 
     /// Inserts `entry`, whose key is `key` with tree projection `p` and lies within the fences.
     pub fn insert(self, _: &Locked<'_>, entry: Entry, key: &Key, p: u64) -> Insert {
-        let found = self.search(key, p);
+        let slots = self.slots();
+        let streak = self.header().streak.load(Relaxed);
+        // Ascending inserts go where the last one went, which no model has to predict.
+        let found = if streak >> 16 & 0xffff >= 2 {
+            self.search_near(key, p, (streak & 0xffff) as usize)
+        } else {
+            self.search(key, p)
+        };
         if found.exact {
             return Insert::Duplicate;
         }
-        let slots = self.slots();
         let right = found.slot;
         let left = self.occupied_before(right);
         self.note_streak(left, right);
-        if self.entries() == slots {
+        let after_left = left.map_or(0, |l| l + 1);
+        let free = after_left < right;
+        if self.entries() >= self.limit() && !(free && right == slots) {
             return Insert::Full { rank: self.rank(right) };
         }
         let x = self.local(key, p);
-        let after_left = left.map_or(0, |l| l + 1);
-        let free = after_left < right;
         let at = if free {
             // The gap that already has the right key, so that no other key needs to change.
             found.bound.clamp(after_left, right - 1)
@@ -48,6 +53,18 @@ impl DataNode {
         Insert::Done(free)
     }
 
+    /// Entries at which the node counts as full. A page may fill up: moving a few slots is cheaper than its rebuild. In a large
+    /// node the way to the next gap would grow without bounds, so it is rebuilt at the density of ALEX (80%), and what is left
+    /// is for the inserts that come while this is done in the background.
+    fn limit(self) -> usize {
+        let slots = self.slots();
+        match self.header().flags.load(Relaxed) {
+            0 => slots,
+            SPARSE => slots - slots.div_ceil(5),
+            _ => slots - slots / 20,
+        }
+    }
+
     /// Frees a slot between the occupied neighbours `right - 1` and `right` by moving the shorter way to a gap.
     pub(super) fn make_room(self, after_left: usize, right: usize) -> usize {
         let slots = self.slots();
@@ -59,7 +76,7 @@ impl DataNode {
             self.slot(to).entry.store(source.entry.load(Relaxed), Release);
         };
         let mark = |slot: usize| {
-            let bits = &self.header().bits[slot / 64];
+            let bits = self.bits(slot / 64);
             bits.store(bits.load(Relaxed) | 1 << (slot % 64), Release);
         };
         match down {
@@ -122,17 +139,17 @@ impl DataNode {
         }
     }
 
-    /// Gives this node the shape and prefix of `other`, so that slot keys can be carried over.
-    pub fn take_shape(self, other: DataNode) {
+    /// Gives this node the local projection of `other`, so that slot keys can be carried over.
+    pub fn take_local(self, other: DataNode) {
         self.header()
             .prefix_of
             .store(other.header().prefix_of.load(Acquire), Release);
-        self.header().shape.store(other.header().shape.load(Acquire), Release);
+        self.header().local.store(other.header().local.load(Acquire), Release);
     }
 
-    /// Replaces the contents by `items` (in order, keys in this node's shape) and moves the high fence. The node is locked or
-    /// not yet published. If too many slot keys are equal, a shape that tells them apart is chosen first.
-    pub fn rebuild(self, items: &mut [(u64, Entry)], high: (Option<Entry>, u64), pattern: Pattern) {
+    /// Replaces the contents by `items` (in order, keys in this node's local projection) and moves the high fence. The node is locked or
+    /// not yet published. If too many slot keys are equal, a projection that tells them apart is chosen first.
+    pub fn rebuild(self, items: &mut [(u64, Entry)], high: Fence, pattern: Pattern) {
         let header = self.header();
         let slots = self.slots();
         let n = items.len();
@@ -141,7 +158,7 @@ impl DataNode {
             .high
             .store(high.0.map_or(ptr::null_mut(), |e| e.as_ptr().cast_mut()), Release);
         header.high_proj.store(high.1, Release);
-        self.reshape(items);
+        self.choose_local(items);
         let fill = if pattern == Pattern::Descending && n == 0 {
             0
         } else {
@@ -152,25 +169,25 @@ impl DataNode {
             Pattern::Descending => slots - n + i,
             Pattern::Spread => i * slots / n,
         };
-        let mut bits = [0u64; MAX_SLOTS / 64];
-        let mut next = 0;
+        let (mut bits, mut next) = (0u64, 0);
         for i in 0..slots {
             let at = self.slot(i);
             if next < n && place(next) == i {
                 at.key.store(items[next].0, Release);
                 at.entry.store(items[next].1.as_ptr().cast_mut(), Release);
-                bits[i / 64] |= 1 << (i % 64);
+                bits |= 1 << (i % 64);
                 next += 1;
             } else {
                 at.key.store(if next < n { items[next].0 } else { fill }, Release);
                 at.entry.store(ptr::null_mut(), Release);
             }
+            if i % 64 == 63 || i + 1 == slots {
+                self.bits(i / 64).store(bits, Release);
+                bits = 0;
+            }
         }
         assert_eq!(next, n, "every entry has found a slot");
-        for (word, bits) in header.bits.iter().zip(bits) {
-            word.store(bits, Release);
-        }
-        header.entries.store(n as u64, Release);
+        header.entries.store(n as u32, Release);
         header.streak.store(0, Relaxed);
         if n >= 2 {
             let (a, b) = (n / 8, n - 1 - n / 8);
@@ -178,27 +195,30 @@ impl DataNode {
         }
     }
 
-    /// Chooses a finer local projection when more than a quarter of neighbouring slot keys are equal.
-    pub(super) fn reshape(self, items: &mut [(u64, Entry)]) {
-        let n = items.len();
-        let equal = items.windows(2).filter(|pair| pair[0].0 == pair[1].0).count();
-        if n < 8 || equal * 4 <= n {
-            return;
-        }
+    /// Chooses a finer local projection when too many slot keys are equal.
+    fn choose_local(self, items: &mut [(u64, Entry)]) {
         let one_user_key = self
             .low()
             .zip(self.high())
             .is_some_and(|(low, high)| low.key().user == high.key().user);
-        let shape = if one_user_key {
-            Shape::Sequence
-        } else {
-            let (a, b) = (items[n / 8].1, items[n - 1 - n / 8].1);
-            self.header().prefix_of.store(a.as_ptr().cast_mut(), Release);
-            Shape::Prefix(common_prefix_len(a.key().user, b.key().user))
+        let Some((local, prefix_of)) = Local::choose(items, one_user_key) else {
+            return;
         };
-        self.header().shape.store(shape.encode(), Release);
+        let header = self.header();
+        header.prefix_of.store(prefix_of.as_ptr().cast_mut(), Release);
+        header.local.store(local.encode(), Release);
         for (x, entry) in items {
             *x = self.local(&entry.key(), 0);
         }
+    }
+
+    /// Moves the high fence down to where nothing is left at or above it.
+    pub fn lower_high(self, _: &Locked<'_>, high: Fence) {
+        let header = self.header();
+        header
+            .high
+            .store(high.0.map_or(ptr::null_mut(), |e| e.as_ptr().cast_mut()), Release);
+        header.high_proj.store(high.1, Release);
+        header.streak.store(0, Relaxed);
     }
 }

@@ -3,7 +3,7 @@
 use loom::sync::Arc;
 use loom::thread;
 use mountdb_model_check::memtable::entry::{Entry, Key, encode};
-use mountdb_model_check::memtable::skeleton::Skeleton;
+use mountdb_model_check::memtable::skeleton::{Content, Skeleton, Target};
 use mountdb_model_check::memtable::tree::{Memory, Shape, Tree};
 
 /// Memory that is never given back: a model run is short.
@@ -82,11 +82,13 @@ const TWO: Shape = Shape {
     slots: 2,
     first_slots: 2,
     fanout: 4,
+    background_from: usize::MAX,
 };
 const FOUR: Shape = Shape {
     slots: 4,
     first_slots: 2,
     fanout: 4,
+    background_from: usize::MAX,
 };
 
 fn insert_and_find(tree: &Tree<Leak>, user: u64, seq: u64) {
@@ -197,7 +199,9 @@ fn two_writers_make_one_planned_node() {
         for user in 0..8 {
             old.insert(entry(user * 10, 0));
         }
-        let skeleton = std::sync::Arc::new(Skeleton::build(&old, 2, || false).unwrap().unwrap());
+        let (slots, content) = (TWO.slots, Content::Models);
+        let target = Target { slots, content };
+        let skeleton = std::sync::Arc::new(Skeleton::build(&old, target, || false).unwrap().unwrap());
         let tree = Arc::new(Tree::new(Leak, TWO, Some(skeleton)));
         let other = tree.clone();
         let thread = thread::spawn(move || insert_and_find(&other, 41, 0));

@@ -7,16 +7,20 @@
 //! Locks are taken upwards only: data node, model node, top. A writer locks its data node and checks the fences again; a
 //! split holds that lock while it tells the levels above.
 
+mod grow;
+mod rebuild;
+
 use std::sync::Arc;
 
-use super::data_node::{DataNode, Insert, MAX_SLOTS, Pattern};
+use super::data_node::{DataNode, Gaps, MAX_SLOTS, PAGE_SLOTS};
 use super::entry::{Entry, Key};
 use super::model_node::{Child, ModelNode, Separator};
 use super::skeleton::Skeleton;
 use super::stats::Counters;
-use super::sync::{Acquire, AtomicPtr, Release, backoff};
-use super::version::Locked;
+use super::sync::{Acquire, AtomicPtr, backoff};
 use crate::key::Projection;
+pub use rebuild::Notify;
+use rebuild::Rebuilds;
 
 /// Where nodes live.
 ///
@@ -31,23 +35,29 @@ pub unsafe trait Memory {
 /// Sizes of nodes.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Slots of a full-grown data node, 4 to 256.
+    /// Slots of a full-grown data node, 4 to [`MAX_SLOTS`].
     pub slots: usize,
     /// Slots of the first data node of an empty tree.
     pub first_slots: usize,
     /// Children of a full-grown model node below the top.
     pub fanout: usize,
+    /// Data nodes with at least so many slots are rebuilt by a background thread; `usize::MAX`: none are.
+    pub background_from: usize,
 }
 
 impl Default for Shape {
     fn default() -> Self {
         Shape {
-            slots: MAX_SLOTS,
+            slots: PAGE_SLOTS,
             first_slots: 16,
             fanout: 128,
+            background_from: usize::MAX,
         }
     }
 }
+
+/// Nodes on the way from the root to an entry.
+pub const DEPTH: u64 = 3;
 
 /// Smallest internal key there is: empty user key, sequence number above all.
 pub const MIN_KEY: Key<'static> = Key {
@@ -62,6 +72,7 @@ pub struct Tree<M> {
     skeleton: Option<Arc<Skeleton>>,
     shape: Shape,
     memory: M,
+    rebuilds: Rebuilds,
     /// What happened so far.
     pub counters: Counters,
 }
@@ -79,6 +90,7 @@ impl<M: Memory> Tree<M> {
     /// An empty tree, prepared with `skeleton` if there is one. Takes microseconds: data nodes are made at their first insert.
     pub fn new(memory: M, shape: Shape, skeleton: Option<Arc<Skeleton>>) -> Self {
         assert!((2..=MAX_SLOTS).contains(&shape.slots) && shape.first_slots >= 1 && shape.fanout >= 4);
+        let skeleton = skeleton.filter(|s| s.slots() == shape.slots);
         let projection = skeleton
             .as_ref()
             .map_or_else(|| Projection::new(&[]), |s| s.projection().clone());
@@ -88,6 +100,7 @@ impl<M: Memory> Tree<M> {
             skeleton,
             shape,
             memory,
+            rebuilds: Rebuilds::default(),
             counters: Counters::default(),
         };
         let planned = tree.skeleton.as_ref().map_or(1, |s| s.len());
@@ -131,12 +144,13 @@ impl<M: Memory> Tree<M> {
         slots: usize,
         low: (Option<Entry>, u64),
         high: (Option<Entry>, u64),
-        fill: Option<u64>,
+        gaps: &Gaps<'_>,
     ) -> DataNode {
         let bytes = DataNode::bytes(slots);
+        let sparse = slots > PAGE_SLOTS || slots >= self.shape.background_from;
         self.counters.node_bytes(bytes);
         // SAFETY: as above; fences are entries of this tree or of its skeleton, which the tree holds.
-        unsafe { DataNode::create(self.memory.allocate(bytes), slots, low, high, fill) }
+        unsafe { DataNode::create(self.memory.allocate(bytes), slots, sparse, (low, high), gaps) }
     }
 
     #[inline]
@@ -190,7 +204,10 @@ impl<M: Memory> Tree<M> {
                 model.high().1
             },
         );
-        node.prefetch(p.saturating_sub(low) as f64 / (high.saturating_sub(low) as f64 + 1.0));
+        node.prefetch(
+            p.saturating_sub(low) as f64 / (high.saturating_sub(low) as f64 + 1.0),
+            self.shape.slots,
+        );
         Some(node)
     }
 
@@ -255,7 +272,7 @@ impl<M: Memory> Tree<M> {
             return;
         }
         let i = model.position(key, p);
-        let Some(Child::Planned(_)) = model.child(i) else {
+        let Some(Child::Planned(planned)) = model.child(i) else {
             return;
         };
         let low = (model.fence(i), model.proj(i));
@@ -265,166 +282,14 @@ impl<M: Memory> Tree<M> {
             model.high()
         };
         let node = match &self.skeleton {
-            Some(_) => self.data_node(self.shape.slots, low, high, None),
-            None => self.data_node(self.shape.first_slots.min(self.shape.slots), low, high, Some(u64::MAX)),
+            Some(skeleton) => self.data_node(self.shape.slots, low, high, &skeleton.gaps(planned)),
+            None => {
+                let slots = self.shape.first_slots.min(self.shape.slots);
+                self.data_node(slots, low, high, &Gaps::Equal(u64::MAX))
+            }
         };
         self.counters.data_node();
         model.set_child(&lock, i, node.as_ptr());
-    }
-
-    /// Inserts `entry`; `false` if its user key and sequence number are there already. Any number of threads may insert.
-    pub fn insert(&self, entry: Entry) -> bool {
-        let key = entry.key();
-        let p = self.project(&key);
-        let mut round = 0;
-        loop {
-            let Some(node) = self.route(&key, p) else {
-                self.make_data(&key, p);
-                continue;
-            };
-            let Some(lock) = node.guard().lock() else { continue };
-            if !(node.above_low(&key, p) && node.below_high(&key, p)) {
-                drop(lock);
-                backoff(&mut round);
-                continue;
-            }
-            match node.insert(&lock, entry, &key, p) {
-                Insert::Done(free) => {
-                    self.counters.insert(free);
-                    return true;
-                }
-                Insert::Duplicate => return false,
-                Insert::Full { .. } if node.slots() < self.shape.slots => self.expand(node, lock),
-                Insert::Full { rank } => self.split(node, lock, rank, entry),
-            }
-        }
-    }
-
-    /// Replaces a small node by one of four times the size.
-    #[cold]
-    fn expand(&self, node: DataNode, lock: Locked<'_>) {
-        let low = (node.low(), node.low_proj());
-        let high = (node.high(), node.high_proj());
-        let mut items = Vec::with_capacity(node.slots());
-        node.collect(&mut items);
-        let larger = self.data_node((node.slots() * 4).min(self.shape.slots), low, high, Some(u64::MAX));
-        larger.take_shape(node);
-        larger.rebuild(&mut items, high, node.pattern());
-        self.counters.expansion();
-        let key = low.0.map_or(MIN_KEY, Entry::key);
-        self.with_responsible(&key, low.1, |model, lock| {
-            model.set_child(lock, model.position(&key, low.1), larger.as_ptr());
-            true
-        });
-        lock.retire();
-    }
-
-    /// Moves the upper part of a full node into a new one. `rank` entries are smaller than the waiting `entry`.
-    #[cold]
-    fn split(&self, node: DataNode, _lock: Locked<'_>, rank: usize, entry: Entry) {
-        let high = (node.high(), node.high_proj());
-        let mut items = Vec::with_capacity(node.slots());
-        node.collect(&mut items);
-        let n = items.len();
-        let pattern = node.pattern();
-        let cut = if pattern == Pattern::Spread { n / 2 } else { rank };
-        let fence = self.fence_proj(Some(if cut < n { items[cut].1 } else { entry }), 0);
-        // Descending inserts leave the upper part for good: no room is kept there (it can still expand).
-        let room = if pattern == Pattern::Descending {
-            (n - cut).max(self.shape.first_slots)
-        } else {
-            self.shape.slots
-        };
-        let right = self.data_node(room, fence, high, Some(u64::MAX));
-        right.take_shape(node);
-        right.rebuild(&mut items[cut..], high, pattern);
-        self.counters.split();
-        self.counters.data_node();
-        self.insert_child(Separator {
-            proj: fence.1,
-            fence: fence.0,
-            child: Child::Node(right.as_ptr()),
-        });
-        node.rebuild(&mut items[..cut], fence, pattern);
-    }
-
-    /// Runs `change` on the locked model node that is responsible for `key`, until it returns `true`.
-    fn with_responsible(&self, key: &Key, p: u64, mut change: impl FnMut(ModelNode, &Locked<'_>) -> bool) {
-        let mut round = 0;
-        loop {
-            let model = self.responsible(key, p);
-            if let Some(lock) = model.guard().lock()
-                && model.covers(key)
-                && change(model, &lock)
-            {
-                return;
-            }
-            backoff(&mut round);
-        }
-    }
-
-    fn insert_child(&self, separator: Separator) {
-        let key = separator.fence.map_or(MIN_KEY, Entry::key);
-        let p = separator.proj;
-        loop {
-            let model = self.responsible(&key, p);
-            let Some(lock) = model.guard().lock() else { continue };
-            if !model.covers(&key) {
-                continue;
-            }
-            let at = model.position(&key, p) + 1;
-            if model.children() < model.capacity() {
-                model.insert(&lock, at, separator);
-                return;
-            }
-            self.split_model(model, lock, at);
-        }
-    }
-
-    /// Makes room in a full model node: a small one is replaced by a larger one, a full-grown one is split.
-    fn split_model(&self, model: ModelNode, lock: Locked<'_>, at: usize) {
-        let children = model.separators();
-        let n = children.len();
-        let low_key = model.low().map_or(MIN_KEY, Entry::key);
-        let low_p = children[0].proj;
-        if model.capacity() < self.shape.fanout {
-            let larger = self.model_node((model.capacity() * 4).min(self.shape.fanout), &children, model.high());
-            self.with_top(|top, top_lock| top.set_child(top_lock, top.position(&low_key, low_p), larger.as_ptr()));
-            lock.retire();
-            return;
-        }
-        // Ascending keys add children at the end: leave the left node full then.
-        let cut = if at == n { n - 1 } else { n / 2 };
-        let right = self.model_node(self.shape.fanout, &children[cut..], model.high());
-        let Separator { proj, fence, .. } = children[cut];
-        self.with_top(|top, top_lock| {
-            let i = top.position(&low_key, low_p) + 1;
-            top.insert(
-                top_lock,
-                i,
-                Separator {
-                    proj,
-                    fence,
-                    child: Child::Node(right.as_ptr()),
-                },
-            );
-        });
-        model.truncate(&lock, cut, (fence, proj));
-    }
-
-    /// Runs `change` on the locked top, which has room for one more child.
-    fn with_top(&self, change: impl FnOnce(ModelNode, &Locked<'_>)) {
-        loop {
-            let top = self.top();
-            let Some(lock) = top.guard().lock() else { continue };
-            if top.children() < top.capacity() {
-                change(top, &lock);
-                return;
-            }
-            let larger = self.model_node(top.capacity() * 2, &top.separators(), (None, u64::MAX));
-            self.root.store(larger.as_ptr(), Release);
-            lock.retire();
-        }
     }
 
     /// Entries and data nodes, counted by a walk over the nodes.
