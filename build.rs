@@ -15,8 +15,8 @@ use std::{env, process};
 /// The module with `#[cxx::bridge]`.
 const BRIDGE: &str = "src/ffi.rs";
 
-/// The C++ side of the bridge.
-const SHIM: [&str; 3] = ["cpp/alex_memtable.cc", "cpp/pgm_index.cc", "cpp/registry.cc"];
+/// Lists the C++ side of the bridge, for this build and for RocksDB's own.
+const PLUGIN: &str = "mountdb.mk";
 
 fn main() {
     if let Err(message) = run() {
@@ -26,8 +26,13 @@ fn main() {
 }
 
 fn run() -> Result<(), String> {
-    for input in [BRIDGE, "build.rs", "build", "cpp", "patches"] {
+    for input in [BRIDGE, PLUGIN, "build.rs", "build", "cpp", "patches"] {
         println!("cargo:rerun-if-changed={input}");
+    }
+    if env::var_os("CARGO_FEATURE_BUNDLED").is_none() {
+        // RocksDB's own build compiles the C++ side; only the bridge is written, to cxxbridge/ in the target folder.
+        let _ = cxx_build::bridge(BRIDGE);
+        return Ok(());
     }
     let rocksdb = rocksdb::Source::locate()?;
     let patched = overlay::Patched::write(&rocksdb, &out_dir().join("rocksdb"))?;
@@ -42,9 +47,10 @@ fn run() -> Result<(), String> {
 }
 
 fn build_shim(rocksdb: &rocksdb::Source, patched: &overlay::Patched) -> Result<(), String> {
-    require_files(SHIM.iter().chain([&BRIDGE]).map(Path::new))?;
+    let shim = shim_sources()?;
+    require_files(shim.iter().map(Path::new).chain([Path::new(BRIDGE)]))?;
     let mut cc = cxx_build::bridge(BRIDGE);
-    cc.files(SHIM).include(".").include(patched.root());
+    cc.files(shim).include(".").include(patched.root());
     rocksdb.flags(&mut cc);
     // Our classes carry no type information, so that the shim also links with a RocksDB built without it.
     cc.flag_if_supported("-fno-rtti");
@@ -57,6 +63,20 @@ fn build_shim(rocksdb: &rocksdb::Source, patched: &overlay::Patched) -> Result<(
         cc.flag_if_supported(flag);
     }
     compile(&cc, "mountdb_shim")
+}
+
+/// The sources that `mountdb.mk` lists, but for the generated one.
+fn shim_sources() -> Result<Vec<String>, String> {
+    let text = std::fs::read_to_string(PLUGIN).map_err(|error| format!("{PLUGIN}: {error}"))?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("mountdb_SOURCES ="))
+        .ok_or_else(|| format!("{PLUGIN}: no line mountdb_SOURCES = ..."))?;
+    Ok(line
+        .split_whitespace()
+        .filter(|source| source.starts_with("cpp/"))
+        .map(str::to_owned)
+        .collect())
 }
 
 /// Compiles to `lib{name}.a` and prints the link line, with a compile error reported as ours.

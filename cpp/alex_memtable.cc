@@ -1,10 +1,12 @@
 #include "cpp/alex_memtable.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 #include <new>
 #include <unordered_map>
 
+#include "cpp/alex_options.h"
 #include "cpp/convert.h"
 #include "db/dbformat.h"
 #include "db/lookup_key.h"
@@ -119,8 +121,14 @@ class AlexIterator final : public MemTableRep::Iterator {
 class AlexMemTableRep final : public MemTableRep {
  public:
   AlexMemTableRep(const KeyComparator& comparator, rocksdb::Allocator* allocator,
-                  rust::Box<ffi::AlexRep> rep)
-      : MemTableRep(allocator), comparator_(comparator), rep_(std::move(rep)) {}
+                  rust::Box<ffi::AlexRep> rep, std::shared_ptr<Reports> reports,
+                  rocksdb::Logger* logger, uint32_t column_family_id)
+      : MemTableRep(allocator),
+        comparator_(comparator),
+        rep_(std::move(rep)),
+        reports_(std::move(reports)),
+        logger_(logger),
+        column_family_id_(column_family_id) {}
 
   void Insert(KeyHandle handle) override { InsertKey(handle); }
   bool InsertKey(KeyHandle handle) override {
@@ -137,7 +145,10 @@ class AlexMemTableRep final : public MemTableRep {
     return rep_->contains(ToRust(GetLengthPrefixedSlice(key)));
   }
 
-  void MarkReadOnly() override { rep_->mark_read_only(); }
+  void MarkReadOnly() override {
+    rep_->mark_read_only();
+    read_only_.store(true, std::memory_order_release);
+  }
 
   void Get(const LookupKey& key, void* arg, bool (*callback)(void*, const char*)) override {
     Walk(key.internal_key(), arg, callback);
@@ -198,6 +209,11 @@ class AlexMemTableRep final : public MemTableRep {
   size_t ApproximateMemoryUsage() override { return 0; }
 
   MemTableRep::Iterator* GetIterator(Arena* arena) override {
+    // The first one after the last insert is the flush's (or a reader's, which
+    // then pays for counting, some 100 us): never a writer's.
+    if (read_only_.load(std::memory_order_acquire) && !reported_.exchange(true)) {
+      reports_->Add(column_family_id_, rep_->stats(), logger_);
+    }
     void* memory = arena != nullptr ? arena->AllocateAligned(sizeof(AlexIterator))
                                     : operator new(sizeof(AlexIterator));
     return new (memory) AlexIterator(*rep_, comparator_);
@@ -226,120 +242,30 @@ class AlexMemTableRep final : public MemTableRep {
 
   const KeyComparator& comparator_;
   const rust::Box<ffi::AlexRep> rep_;
+  const std::shared_ptr<Reports> reports_;
+  rocksdb::Logger* const logger_;
+  const uint32_t column_family_id_;
+  std::atomic<bool> read_only_{false};
+  std::atomic<bool> reported_{false};
 };
-
-// A number between two limits, or one of a few words: RocksDB's own parsers name
-// neither what they got nor what they take.
-Status CheckNumber(const char* option, uint64_t value, uint64_t low, uint64_t high,
-                   const std::string& given) {
-  if (value < low || value > high) {
-    return Status::InvalidArgument(
-        option, "must be " + std::to_string(low) + " to " + std::to_string(high) + ", is " + given);
-  }
-  return Status::OK();
-}
-
-rocksdb::OptionTypeInfo Number(const char* option, int offset, uint32_t low, uint32_t high) {
-  return rocksdb::OptionTypeInfo(offset, rocksdb::OptionType::kUInt32T)
-      .SetParseFunc([=](const rocksdb::ConfigOptions&, const std::string&,
-                        const std::string& text, void* address) {
-        const bool number = !text.empty() && text.size() <= 9 &&
-                            text.find_first_not_of("0123456789") == std::string::npos;
-        const uint64_t value = number ? std::stoull(text) : UINT64_MAX;
-        Status status = CheckNumber(option, value, low, high, text);
-        if (status.ok()) {
-          *static_cast<uint32_t*>(address) = static_cast<uint32_t>(value);
-        }
-        return status;
-      });
-}
-
-template <typename Enum>
-rocksdb::OptionTypeInfo Choice(const char* option, int offset,
-                               const std::vector<std::string>& words) {
-  return rocksdb::OptionTypeInfo(offset, rocksdb::OptionType::kUnknown)
-      .SetParseFunc([=](const rocksdb::ConfigOptions&, const std::string&,
-                        const std::string& text, void* address) {
-        const auto found = std::find(words.begin(), words.end(), text);
-        if (found == words.end()) {
-          std::string known;
-          for (const std::string& word : words) {
-            known += (known.empty() ? "" : ", ") + word;
-          }
-          return Status::InvalidArgument(option, "must be one of " + known + ", is " + text);
-        }
-        *static_cast<Enum*>(address) = static_cast<Enum>(found - words.begin());
-        return Status::OK();
-      })
-      .SetSerializeFunc([=](const rocksdb::ConfigOptions&, const std::string&,
-                            const void* address, std::string* text) {
-        *text = words[static_cast<size_t>(*static_cast<const Enum*>(address))];
-        return Status::OK();
-      })
-      .SetEqualsFunc([](const rocksdb::ConfigOptions&, const std::string&, const void* a,
-                        const void* b, std::string*) {
-        return *static_cast<const Enum*>(a) == *static_cast<const Enum*>(b);
-      });
-}
-
-constexpr uint32_t kMaxSkeletonPeriod = 1000000;
-constexpr uint32_t kMinSlots = 16;
-constexpr uint32_t kMaxSlots = 32768;
-
-const std::unordered_map<std::string, rocksdb::OptionTypeInfo>& OptionTypes() {
-  using Options = AlexMemTableOptions;
-  static const auto* types = new std::unordered_map<std::string, rocksdb::OptionTypeInfo>{
-      {"skeleton", Choice<AlexSkeleton>("skeleton", offsetof(Options, skeleton),
-                                        {"off", "single", "periodic"})},
-      {"skeleton_period", Number("skeleton_period", offsetof(Options, skeleton_period), 0,
-                                 kMaxSkeletonPeriod)},
-      {"skeleton_content",
-       Choice<AlexSkeletonContent>("skeleton_content", offsetof(Options, skeleton_content),
-                                   {"models", "keys"})},
-      {"rebuild",
-       Choice<AlexRebuild>("rebuild", offsetof(Options, rebuild), {"inline", "background"})},
-      {"data_node_slots",
-       Number("data_node_slots", offsetof(Options, data_node_slots), kMinSlots, kMaxSlots)}};
-  return *types;
-}
-
-std::vector<std::string> OptionNames() {
-  std::vector<std::string> names;
-  for (const auto& [name, type] : OptionTypes()) {
-    names.push_back(name);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-// Options that were set in code have met no parser.
-Status Check(const AlexMemTableOptions& options) {
-  Status status = CheckNumber("skeleton_period", options.skeleton_period, 0, kMaxSkeletonPeriod,
-                              std::to_string(options.skeleton_period));
-  if (status.ok()) {
-    status = CheckNumber("data_node_slots", options.data_node_slots, kMinSlots, kMaxSlots,
-                         std::to_string(options.data_node_slots));
-  }
-  return status;
-}
 
 rust::Box<ffi::AlexFactory> MakeFactory(const AlexMemTableOptions& options) {
   return ffi::alex_factory({options.skeleton != AlexSkeleton::kOff,
                             options.skeleton == AlexSkeleton::kSingle, options.skeleton_period,
                             options.skeleton_content == AlexSkeletonContent::kKeys,
                             options.rebuild == AlexRebuild::kBackground,
-                            std::clamp(options.data_node_slots, kMinSlots, kMaxSlots)});
+                            options.data_node_slots});
 }
 
 }  // namespace
 
 AlexMemTableFactory::AlexMemTableFactory(const AlexMemTableOptions& options)
     : options_(options), factory_(MakeFactory(options)) {
-  RegisterOptions("AlexMemTableOptions", &options_, &OptionTypes());
+  RegisterOptions("AlexMemTableOptions", &options_, &AlexOptionTypes());
 }
 
 Status AlexMemTableFactory::PrepareOptions(const rocksdb::ConfigOptions& config) {
-  Status status = Check(options_);
+  Status status = CheckAlexOptions(options_);
   if (status.ok()) {
     // Options are complete only now; skeletons of before are of no use.
     factory_ = MakeFactory(options_);
@@ -350,7 +276,7 @@ Status AlexMemTableFactory::PrepareOptions(const rocksdb::ConfigOptions& config)
 
 Status AlexMemTableFactory::ValidateOptions(const rocksdb::DBOptions& db_options,
                                             const rocksdb::ColumnFamilyOptions& cf_options) const {
-  Status status = Check(options_);
+  Status status = CheckAlexOptions(options_);
   return status.ok() ? MemTableRepFactory::ValidateOptions(db_options, cf_options) : status;
 }
 
@@ -358,7 +284,12 @@ Status AlexMemTableFactory::ConfigureOptions(
     const rocksdb::ConfigOptions& config,
     const std::unordered_map<std::string, std::string>& options,
     std::unordered_map<std::string, std::string>* unused) {
-  Status status = CheckOptionNames(kNickName(), OptionNames(), config, options);
+  std::vector<std::string> names;
+  for (const auto& [name, type] : AlexOptionTypes()) {
+    names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  Status status = CheckOptionNames(kNickName(), names, config, options);
   return status.ok() ? MemTableRepFactory::ConfigureOptions(config, options, unused) : status;
 }
 
@@ -377,20 +308,12 @@ MemTableRep* AlexMemTableFactory::CreateMemTableRep(
       static_cast<const rocksdb::MemTable::KeyComparator&>(comparator);
   const rocksdb::Comparator* user = memtable_comparator.comparator.user_comparator();
   if (user != rocksdb::BytewiseComparator()) {
-    bool first;
-    {
-      const std::lock_guard<std::mutex> lock(told_mutex_);
-      first = told_.emplace(logger, column_family_id).second;
-    }
-    if (first) {
-      rocksdb::Info(logger,
-                    "alex memtable: comparator %s is not bytewise, column family %u uses a skip list",
-                    user->Name(), column_family_id);
-    }
+    reports_->AddFallback(column_family_id, user->Name(), logger);
     return skip_list_.CreateMemTableRep(comparator, allocator, transform, logger);
   }
   return new AlexMemTableRep(comparator, allocator,
-                             ffi::alex_rep(*factory_, allocator, column_family_id));
+                             ffi::alex_rep(*factory_, allocator, column_family_id), reports_,
+                             logger, column_family_id);
 }
 
 }  // namespace mountdb

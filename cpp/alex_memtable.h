@@ -1,13 +1,12 @@
 // Skeletonized ALEX+ as a MemTableRepFactory.
 #pragma once
 
-#include <mutex>
-#include <set>
+#include <memory>
 #include <string>
 #include <unordered_map>
-#include <utility>
 
 #include "cpp/registry.h"
+#include "cpp/reports.h"
 #include "mountdb/src/ffi.rs.h"
 
 namespace mountdb {
@@ -39,6 +38,8 @@ class AlexMemTableFactory final : public rocksdb::MemTableRepFactory {
       rocksdb::Allocator* allocator, const rocksdb::SliceTransform* transform,
       rocksdb::Logger* logger, uint32_t column_family_id) override;
 
+  const Reports& reports() const { return *reports_; }
+
   bool IsInsertConcurrentlySupported() const override { return true; }
   bool CanHandleDuplicatedKey() const override { return true; }
 
@@ -46,9 +47,8 @@ class AlexMemTableFactory final : public rocksdb::MemTableRepFactory {
   AlexMemTableOptions options_;
   rust::Box<ffi::AlexFactory> factory_;
   rocksdb::SkipListFactory skip_list_;
-  std::mutex told_mutex_;
-  // Column families of which the log says already that they use a skip list.
-  std::set<std::pair<rocksdb::Logger*, uint32_t>> told_;
+  // Shared with the memtables, which may outlive the factory.
+  const std::shared_ptr<Reports> reports_ = std::make_shared<Reports>();
 };
 
 }  // namespace mountdb

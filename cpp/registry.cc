@@ -8,7 +8,6 @@
 #include "cpp/pgm_index.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/table.h"
-#include "rocksdb/utilities/object_registry.h"
 
 namespace mountdb {
 
@@ -43,10 +42,15 @@ void Check(const rocksdb::Status& status) {
 void Register() {
   static std::once_flag once;
   std::call_once(once, [] {
-    auto library = rocksdb::ObjectLibrary::Default();
-    Add<rocksdb::MemTableRepFactory, AlexMemTableFactory>(*library);
-    Add<rocksdb::UserDefinedIndexFactory, PgmIndexFactory>(*library);
+    mountdb_register(*rocksdb::ObjectLibrary::Default(), "");
   });
+}
+
+extern "C" int mountdb_register(rocksdb::ObjectLibrary& library, const std::string&) {
+  Add<rocksdb::MemTableRepFactory, AlexMemTableFactory>(library);
+  Add<rocksdb::UserDefinedIndexFactory, PgmIndexFactory>(library);
+  size_t types;
+  return static_cast<int>(library.GetFactoryCount(&types));
 }
 
 std::shared_ptr<rocksdb::MemTableRepFactory> NewAlexMemTableFactory(

@@ -8,9 +8,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "rocksdb/memtablerep.h"
 #include "rocksdb/user_defined_index.h"
+#include "rocksdb/utilities/object_registry.h"
 
 namespace mountdb {
 
@@ -46,6 +48,9 @@ struct AlexMemTableOptions {
 // ObjectLibrary::Default(), and thereby to option strings and OPTIONS files.
 // May be called any number of times and from any thread.
 void Register();
+
+// Adds both to a library; what RocksDB's plugin mechanism calls (mountdb.mk).
+extern "C" int mountdb_register(rocksdb::ObjectLibrary& library, const std::string& argument);
 
 std::shared_ptr<rocksdb::MemTableRepFactory> NewAlexMemTableFactory(
     const AlexMemTableOptions& options = {});

@@ -16,6 +16,10 @@ use crate::memtable::rep::{AlexFactory, AlexRep};
     clippy::missing_safety_doc,
     reason = "each contract stands at the function that implements it"
 )]
+#[cfg_attr(
+    not(feature = "bundled"),
+    allow(dead_code, reason = "C++ calls what the Rust interface calls here")
+)]
 pub(crate) mod bridge {
     /// A place in a memtable; plain data. `entry` is null when it is on no entry.
     #[derive(Clone, Copy)]

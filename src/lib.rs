@@ -23,9 +23,15 @@ pub mod key;
 pub mod memtable;
 #[doc(hidden)]
 pub mod model;
+#[cfg(feature = "bundled")]
 mod options;
+#[cfg(feature = "bundled")]
+mod stats;
 #[doc(hidden)]
 pub mod testing;
 
 pub use error::{Error, Result};
+#[cfg(feature = "bundled")]
 pub use options::{IndexMode, LearnedIndex, apply_option_string, register};
+#[cfg(feature = "bundled")]
+pub use stats::{MemtableStats, memtable_stats, memtable_stats_cf};

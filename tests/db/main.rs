@@ -8,6 +8,7 @@ mod harness;
 mod open_options;
 mod random_ops;
 mod rollback;
+mod stats;
 mod tables;
 mod validation;
 mod versions;

@@ -8,19 +8,42 @@ fn od_01_wrong_parameters_are_named() {
     for (text, words) in [
         (
             "memtable_factory={id=alex;skeleton_period=-1}",
-            ["skeleton_period", "0 (no skeletons) to 1000000"],
+            ["skeleton_period", "0 to 1000000"],
         ),
         (
             "memtable_factory={id=alex;skeleton_period=abc}",
-            ["skeleton_period", "0 (no skeletons) to 1000000"],
+            ["skeleton_period", "0 to 1000000"],
         ),
         (
             "memtable_factory={id=alex;skeleton_period=1000001}",
-            ["skeleton_period", "0 (no skeletons) to 1000000"],
+            ["skeleton_period", "0 to 1000000"],
         ),
         (
             "memtable_factory={id=alex;skelton_period=1}",
-            ["skelton_period", "alex has skeleton_period"],
+            [
+                "skelton_period",
+                "data_node_slots rebuild skeleton skeleton_content skeleton_period",
+            ],
+        ),
+        (
+            "memtable_factory={id=alex;skeleton=always}",
+            ["skeleton", "one of off, single, periodic, is always"],
+        ),
+        (
+            "memtable_factory={id=alex;skeleton_content=all}",
+            ["skeleton_content", "one of models, keys, is all"],
+        ),
+        (
+            "memtable_factory={id=alex;rebuild=}",
+            ["rebuild", "one of inline, background, is "],
+        ),
+        (
+            "memtable_factory={id=alex;data_node_slots=15}",
+            ["data_node_slots", "16 to 32768, is 15"],
+        ),
+        (
+            "memtable_factory={id=alex;data_node_slots=32769}",
+            ["data_node_slots", "16 to 32768, is 32769"],
         ),
         ("memtable_factory={id=alexx}", ["alexx", "memtable"]),
     ] {
@@ -35,6 +58,7 @@ fn od_01_wrong_parameters_are_named() {
     }
     for text in [
         "memtable_factory={id=alex;skeleton_period=0}",
+        "memtable_factory={id=alex;skeleton=single;skeleton_content=keys;rebuild=background;data_node_slots=32768}",
         "memtable_factory=alex",
         "memtable_factory=AlexMemTableFactory",
     ] {

@@ -56,7 +56,7 @@ fn model(shape: Shape, before: &'static [(u64, u64)], threads: &'static [fn(&Tre
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(2);
     builder.max_branches = 100_000;
-    builder.max_duration = Some(std::time::Duration::from_secs(20));
+    builder.max_duration = Some(std::time::Duration::from_secs(10));
     builder.check(move || {
         let tree = Arc::new(Tree::new(Leak, shape, None));
         for (user, seq) in before {
@@ -193,7 +193,7 @@ fn two_writers_make_one_planned_node() {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(2);
     builder.max_branches = 100_000;
-    builder.max_duration = Some(std::time::Duration::from_secs(20));
+    builder.max_duration = Some(std::time::Duration::from_secs(10));
     builder.check(|| {
         let old = Tree::new(Leak, TWO, None);
         for user in 0..8 {
@@ -210,4 +210,60 @@ fn two_writers_make_one_planned_node() {
         thread.join().unwrap();
         assert_eq!(tree.check().unwrap().entries, 2);
     });
+}
+
+/// Counts as full with six entries, and has room for two more while it is rebuilt.
+const EIGHT: Shape = Shape {
+    slots: 8,
+    first_slots: 8,
+    fanout: 4,
+    background_from: 8,
+};
+
+/// The seventh asks for the rebuild.
+const SEVEN: &[(u64, u64)] = &[(10, 0), (20, 0), (30, 0), (40, 0), (50, 0), (60, 0), (70, 0)];
+
+fn rebuild(tree: &Tree<Leak>) {
+    tree.rebuild_pending(|| false);
+}
+
+#[test]
+fn a_writer_inserts_into_a_node_that_is_being_rebuilt() {
+    model(EIGHT, SEVEN, &[rebuild, |t| insert_and_find(t, 25, 0)], 8);
+}
+
+#[test]
+fn a_writer_overtakes_a_rebuild() {
+    fn two(tree: &Tree<Leak>) {
+        insert_and_find(tree, 25, 0);
+        insert_and_find(tree, 65, 0);
+    }
+    model(EIGHT, SEVEN, &[rebuild, two], 9);
+}
+
+#[test]
+fn readers_pass_a_rebuild_in_both_directions() {
+    fn reader(tree: &Tree<Leak>) {
+        let key = 40u64.to_be_bytes();
+        let found = tree.lookup(&Key { user: &key, seq: 9 });
+        assert!(found.entry().is_some(), "lost for a moment");
+        let mut cursor = tree.seek(&Key { user: &key, seq: 0 });
+        let mut steps = 0;
+        while cursor.entry().is_some() && steps < 10 {
+            tree.next(&mut cursor);
+            steps += 1;
+        }
+        assert_eq!(steps, 4);
+        tree.prev(&mut tree.seek(&Key { user: &key, seq: 0 }));
+    }
+    model(EIGHT, SEVEN, &[rebuild, reader], 7);
+}
+
+#[test]
+fn writer_reader_and_rebuild() {
+    fn reader(tree: &Tree<Leak>) {
+        let key = 50u64.to_be_bytes();
+        assert!(tree.lookup(&Key { user: &key, seq: 9 }).entry().is_some());
+    }
+    model(EIGHT, SEVEN, &[rebuild, |t| insert_and_find(t, 55, 0), reader], 8);
 }

@@ -1,0 +1,40 @@
+/* The C interface of mountdb, beside RocksDB's rocksdb/c.h. */
+#pragma once
+
+#include <stdint.h>
+
+#include "rocksdb/c.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What is known about the memtables of one column family. "Last" is the last
+   memtable that was full and has been read since, by its flush as a rule. */
+typedef struct mountdb_memtable_stats_t {
+  uint64_t memtables;           /* so far */
+  uint64_t fallbacks;           /* memtables that are skip lists, because the comparator is not bytewise */
+  uint64_t longest_pause_nanos; /* longest rebuild of a node that inserts had to wait for */
+  uint64_t last_entries;
+  uint64_t last_data_nodes;
+  uint64_t last_depth;
+  uint64_t last_index_bytes; /* nodes, replaced ones included */
+  uint64_t last_splits;      /* of data nodes */
+  uint64_t last_expansions;
+  uint64_t last_rebuilds; /* done in the background */
+  uint64_t last_moved_inserts; /* inserts that found no free slot where they belonged */
+  uint64_t last_longest_pause_nanos;
+  uint64_t last_planned_nodes;  /* data nodes of its skeleton; 0: it had none */
+  uint64_t last_skeleton_age;   /* memtables made from that skeleton before */
+  uint64_t last_skeleton_bytes; /* shared by all memtables made from it */
+} mountdb_memtable_stats_t;
+
+/* Fills *stats for a column family (NULL: the default one). 0 if its memtable
+   factory is not alex; then *stats stays as it was. A factory that serves several
+   databases counts their column families of equal number together. */
+unsigned char mountdb_memtable_stats(rocksdb_t* db, rocksdb_column_family_handle_t* family,
+                                     mountdb_memtable_stats_t* stats);
+
+#ifdef __cplusplus
+}
+#endif
