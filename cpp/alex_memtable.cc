@@ -73,19 +73,12 @@ class AlexIterator final : public MemTableRep::Iterator {
   Status SeekAndValidate(const Slice& internal_key, const char* memtable_key, bool allow_data,
                          bool detect_key_out_of_order, const KeyValidation& validate) override {
     Seek(internal_key, memtable_key);
-    if (!Valid()) {
-      return Status::OK();
-    }
-    const char* entry = key();
-    Status status;
-    if (validate != nullptr) {
-      status = validate(entry, allow_data);
-    }
-    if (status.ok() && detect_key_out_of_order) {
+    Status status = CheckAround(allow_data, detect_key_out_of_order, validate);
+    if (status.ok() && Valid() && detect_key_out_of_order) {
       const Slice target =
           memtable_key != nullptr ? GetLengthPrefixedSlice(memtable_key) : internal_key;
-      if (comparator_(entry, target) < 0) {
-        status = OutOfOrder(entry, entry, allow_data);
+      if (comparator_(key(), target) < 0) {
+        status = OutOfOrder(key(), key(), allow_data);
       }
     }
     if (!status.ok()) {
@@ -97,6 +90,34 @@ class AlexIterator final : public MemTableRep::Iterator {
  private:
   static rust::Slice<const uint8_t> Target(const Slice& internal_key, const char* memtable_key) {
     return ToRust(memtable_key != nullptr ? GetLengthPrefixedSlice(memtable_key) : internal_key);
+  }
+
+  // Checks the entry and the two before it. A key that has become another one
+  // is not where a search for it ends: one that is too small now lies before.
+  Status CheckAround(bool allow_data, bool detect_key_out_of_order,
+                     const KeyValidation& validate) const {
+    ffi::MemCursor cursor = cursor_;
+    const char* after = nullptr;
+    for (int i = 0; i < 3; ++i) {
+      const char* entry = reinterpret_cast<const char*>(cursor.entry);
+      if (entry != nullptr) {
+        Status status = validate != nullptr ? validate(entry, allow_data) : Status::OK();
+        if (status.ok() && after != nullptr && detect_key_out_of_order &&
+            comparator_(entry, after) >= 0) {
+          status = OutOfOrder(entry, after, allow_data);
+        }
+        if (!status.ok()) {
+          return status;
+        }
+        rep_.prev(cursor);
+      } else if (i == 0) {
+        cursor = rep_.last();
+      } else {
+        break;
+      }
+      after = entry;
+    }
+    return Status::OK();
   }
 
   Status Step(bool forward, bool allow_data) {

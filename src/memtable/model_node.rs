@@ -251,7 +251,11 @@ impl ModelNode {
         if bound >= n || self.proj(bound) != p {
             return bound.saturating_sub(1);
         }
-        // Fences that share the projection are told apart by their full keys.
+        // Fences that share the projection are told apart by their full keys. Of one user key's versions the newest is what is
+        // asked for as a rule, and it comes before them all.
+        if bound > 0 && !self.fence(bound).is_none_or(&counts) {
+            return bound - 1;
+        }
         let (mut lo, mut hi) = (bound, n);
         while lo < hi {
             let mid = (lo + hi) / 2;

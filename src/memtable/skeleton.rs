@@ -5,7 +5,7 @@
 //! a straight line. With a knot per slot that is the paper's skeleton (`Content::Keys`); a knot every 16 slots follows the
 //! distribution as well and takes a sixteenth of the memory (`Content::Models`).
 
-use super::data_node::{Gaps, Local, Plan};
+use super::data_node::{Choice, Gaps, Local, Plan};
 use super::entry::{Entry, encode};
 use super::model::LinearModel;
 use super::tree::{Memory, Tree};
@@ -48,9 +48,9 @@ pub struct Target {
 }
 
 impl Target {
-    /// Entries planned for each node. 70% leaves room for the spread of random keys: 180 +- 13 in 256 slots.
+    /// Entries planned for each node. Three quarters leave room for the spread of random keys: 192 +- 14 in 256 slots.
     pub fn load(self) -> usize {
-        (self.slots * 7 / 10).max(1)
+        (self.slots * 3 / 4).max(1)
     }
 }
 
@@ -58,15 +58,15 @@ impl Target {
 #[derive(Debug)]
 pub struct Skeleton {
     target: Target,
-    /// Length-prefixed internal keys, back to back: fences, and prefixes of local projections.
+    /// The fences: length-prefixed internal keys, back to back.
     bytes: Box<[u8]>,
     /// Offset in `bytes` of every fence but the first, which is below every key.
     offsets: Box<[usize]>,
     projections: Box<[u64]>,
     projection: Projection,
     plans: Box<[Plan]>,
-    /// Offset in `bytes` of the prefix of each plan, if its local projection has one.
-    prefixes: Box<[Option<usize>]>,
+    /// What the local projections of the plans point to.
+    locals: Box<[Box<[u64]>]>,
     knots: Box<[u64]>,
 }
 
@@ -94,7 +94,7 @@ impl Skeleton {
             projection: Projection::new(&a[..common_prefix_len(a, b)]),
             bytes: Vec::new(),
             plans: Vec::new(),
-            prefixes: Vec::new(),
+            locals: Vec::new(),
             knots: Vec::new(),
         };
         let (mut offsets, mut projections) = (Vec::new(), vec![0]);
@@ -123,7 +123,7 @@ impl Skeleton {
             projections: projections.into(),
             projection: skeleton.projection,
             plans: skeleton.plans.into(),
-            prefixes: skeleton.prefixes.into(),
+            locals: skeleton.locals.into(),
             knots: skeleton.knots.into(),
         }))
     }
@@ -156,7 +156,6 @@ impl Skeleton {
         let knots = self.target.content.knots(self.target.slots);
         Gaps::Planned {
             plan: &self.plans[i],
-            prefix_of: self.prefixes[i].map(|offset| self.encoded(offset)),
             knots: &self.knots[i * knots..(i + 1) * knots],
         }
     }
@@ -172,7 +171,11 @@ impl Skeleton {
             + size_of_val(&*self.offsets)
             + size_of_val(&*self.projections)
             + size_of_val(&*self.plans)
-            + size_of_val(&*self.prefixes)
+            + self
+                .locals
+                .iter()
+                .map(|local| size_of_val(&**local) + 16)
+                .sum::<usize>()
             + size_of_val(&*self.knots)
     }
 }
@@ -199,12 +202,18 @@ fn cut<M: Memory>(tree: &Tree<M>, load: usize, stop: &impl Fn() -> bool) -> Resu
     Ok(fences)
 }
 
+fn renumber(items: &mut [(u64, Entry)], local: Local) {
+    for (x, entry) in items {
+        *x = local.number(&entry.key(), *x);
+    }
+}
+
 struct Draft {
     target: Target,
     projection: Projection,
     bytes: Vec<u8>,
     plans: Vec<Plan>,
-    prefixes: Vec<Option<usize>>,
+    locals: Vec<Box<[u64]>>,
     knots: Vec<u64>,
 }
 
@@ -219,16 +228,7 @@ impl Draft {
     /// Plans a node for `items` (tree projection and entry, in order; not empty), which are taken out.
     fn plan(&mut self, items: &mut Vec<(u64, Entry)>) {
         let slots = self.target.slots;
-        let (mut local, mut prefix) = (Local::Tree, None);
-        if let Some((chosen, prefix_of)) = Local::choose(items, false) {
-            local = chosen;
-            if let Local::Prefix(len) = chosen {
-                prefix = Some(self.encode(&prefix_of.key().user[..len]));
-            }
-            for (x, entry) in items.iter_mut() {
-                *x = chosen.number(|| Some(prefix_of), &entry.key(), *x);
-            }
-        }
+        let local = self.local(items);
         let n = items.len();
         let key = |slot: usize| items[(slot * n / slots).min(n - 1)].0;
         let stride = self.target.content.stride();
@@ -240,7 +240,25 @@ impl Draft {
             local,
             model: LinearModel::line((key(a), a), (key(b), b)),
         });
-        self.prefixes.push(prefix);
         items.clear();
+    }
+
+    /// Chooses a local projection if the tree's is too coarse, and puts its numbers into `items`. The last one is good enough for the
+    /// next node more often than not.
+    fn local(&mut self, items: &mut [(u64, Entry)]) -> Local {
+        if Choice::make(items).is_none() {
+            return Local::TREE;
+        }
+        let last = self.plans.last().map_or(Local::TREE, |plan| plan.local);
+        if last != Local::TREE {
+            renumber(items, last);
+        }
+        let Some(choice) = Choice::make(items) else { return last };
+        let mut memory = vec![0u64; choice.bytes().div_ceil(8)].into_boxed_slice();
+        // SAFETY: large enough and aligned; the box stays where it is until the skeleton dies.
+        let local = unsafe { choice.write(memory.as_mut_ptr().cast()) };
+        self.locals.push(memory);
+        renumber(items, local);
+        local
     }
 }

@@ -62,6 +62,7 @@ pub const KINDS: &[&str] = &[
     "hex",
     "uuid",
     "url",
+    "page",
     "ff-runs",
     "short",
     "few",
@@ -102,6 +103,13 @@ pub fn user_key(kind: &str, i: u64, rng: &mut Rng) -> Vec<u8> {
             "https://www.example.org/archive/articles/{}/{}",
             rng.below(50),
             rng.below(1000)
+        )
+        .into_bytes(),
+        "page" => format!(
+            "https://{}-{}/{}",
+            ["river", "sea", "mountain-road", "garden"][rng.below(4) as usize],
+            ["in-spring", "at-night", "2024"][rng.below(3) as usize],
+            rng.below(100_000)
         )
         .into_bytes(),
         "ff-runs" => vec![0xff; rng.below(65) as usize],

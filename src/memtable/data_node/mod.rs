@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! line 1   word | model (base, slope) | low/high projection | local projection | capacity, entries | flags
-//! line 2   occupancy bitmap (4 words) | low fence | high fence | prefix source | streak
+//! line 2   occupancy bitmap (4 words) | low fence | high fence | streak
 //! slots    capacity x { key: u64, entry: pointer }
 //! bitmap   of nodes with more than 256 slots, in place of the one in line 2
 //! ```
@@ -22,7 +22,7 @@ mod write;
 
 use std::ptr::{self, NonNull};
 
-pub(in crate::memtable) use local::Local;
+pub(in crate::memtable) use local::{Choice, Local};
 
 use crate::memtable::entry::Entry;
 use crate::memtable::model::LinearModel;
@@ -56,14 +56,13 @@ struct Header {
     model: LinearModel,
     low_proj: u64,
     high_proj: AtomicU64,
-    local: AtomicU64,
+    local: AtomicPtr<u8>,
     slots: u32,
     entries: AtomicU32,
     flags: AtomicU64,
     bits: [AtomicU64; PAGE_SLOTS / 64],
     low: *mut u8,
     high: AtomicPtr<u8>,
-    prefix_of: AtomicPtr<u8>,
     streak: AtomicU64,
 }
 
@@ -75,8 +74,6 @@ pub enum Gaps<'a> {
     Planned {
         /// Local projection and model.
         plan: &'a Plan,
-        /// The entry that has the prefix of the local projection.
-        prefix_of: Option<Entry>,
         /// Ascending slot keys at equal distances, the first and the last slot included; two or more.
         knots: &'a [u64],
     },
@@ -181,14 +178,13 @@ impl DataNode {
             model: LinearModel::flat(),
             low_proj: low.1,
             high_proj: AtomicU64::new(high.1),
-            local: AtomicU64::new(Local::Tree.encode()),
+            local: AtomicPtr::new(Local::TREE.as_ptr()),
             slots: slots as u32,
             entries: AtomicU32::new(0),
             flags: AtomicU64::new(u64::from(sparse) * SPARSE),
             bits: [const { 0 }; PAGE_SLOTS / 64].map(AtomicU64::new),
             low: pointer(low.0),
             high: AtomicPtr::new(pointer(high.0)),
-            prefix_of: AtomicPtr::new(ptr::null_mut()),
             streak: AtomicU64::new(0),
         };
         // SAFETY: the memory is large enough by contract; `align_offset` stays below the slack that `bytes` adds.
@@ -210,10 +206,9 @@ impl DataNode {
             }
             DataNode(NonNull::new_unchecked(at))
         };
-        if let Gaps::Planned { plan, prefix_of, .. } = gaps {
+        if let Gaps::Planned { plan, .. } = gaps {
             let header = node.header();
-            header.prefix_of.store(pointer(*prefix_of), Relaxed);
-            header.local.store(plan.local.encode(), Relaxed);
+            header.local.store(plan.local.as_ptr(), Relaxed);
             header.model.set(plan.model);
         }
         node
@@ -277,6 +272,13 @@ impl DataNode {
         prefetch(header.wrapping_add(64));
         let slot = ((share * slots as f64) as usize).min(slots - 1);
         prefetch(header.wrapping_add(size_of::<Header>() + slot * size_of::<Slot>()));
+    }
+
+    /// How keys become slot keys.
+    #[inline]
+    pub(in crate::memtable) fn local(self) -> Local {
+        // SAFETY: stored from a `Local` of this tree or of its skeleton.
+        unsafe { Local::from_ptr(self.header().local.load(Acquire)) }
     }
 
     /// Number of slots.

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{DataNode, Found, Local};
+use super::{DataNode, Found};
 use crate::memtable::entry::{Entry, Key};
 use crate::memtable::model::lower_bound;
 use crate::memtable::sync::Acquire;
@@ -18,12 +18,6 @@ impl DataNode {
     #[inline]
     pub fn below_high(self, key: &Key, p: u64) -> bool {
         p < self.high_proj() || self.high().is_none_or(|high| *key < high.key())
-    }
-
-    #[inline]
-    pub(super) fn local(self, key: &Key, p: u64) -> u64 {
-        let header = self.header();
-        Local::decode(header.local.load(Acquire)).number(|| Self::fence(header.prefix_of.load(Acquire)), key, p)
     }
 
     /// First occupied slot at or after `from`; the capacity if there is none.
@@ -75,14 +69,42 @@ impl DataNode {
     /// Searches for `key`, of tree projection `p`.
     #[inline]
     pub fn search(self, key: &Key, p: u64) -> Found {
-        let x = self.local(key, p);
+        let x = self.local().number(key, p);
         self.search_at(key, x, self.header().model.predict(x, self.slots()))
     }
 
-    /// As [`DataNode::search`], starting at slot `guess`.
-    #[inline]
-    pub(super) fn search_near(self, key: &Key, p: u64, guess: usize) -> Found {
-        self.search_at(key, self.local(key, p), guess)
+    /// As [`DataNode::search`], if the key's neighbour is in `slot`.
+    pub(super) fn search_beside(self, slot: usize, key: &Key, p: u64) -> Option<Found> {
+        let neighbour = self.entry(slot)?;
+        let slots = self.slots();
+        let order = key.cmp(&neighbour.key());
+        let (left, right) = match order {
+            Ordering::Less => (self.occupied_before(slot), slot),
+            Ordering::Equal => return None,
+            Ordering::Greater => (Some(slot), self.occupied_from(slot + 1)),
+        };
+        let other = if order == Ordering::Less {
+            left
+        } else {
+            Some(right).filter(|r| *r < slots)
+        };
+        if let Some(other) = other
+            && self.entry(other)?.key().cmp(key) != order
+        {
+            return None;
+        }
+        // Among the gaps in between, the first whose key is not below the new one.
+        let from = left.map_or(0, |l| l + 1);
+        let x = self.local().number(key, p);
+        let guess = if order == Ordering::Less { right - from } else { 0 };
+        let bound = from + lower_bound(right - from, guess, x, |i| self.slot(from + i).key.load(Acquire));
+        Some(Found {
+            slot: right,
+            entry: self.entry(right),
+            exact: false,
+            may_match: true,
+            bound,
+        })
     }
 
     #[inline]
@@ -102,7 +124,7 @@ impl DataNode {
         }
         let Some(entry) = self.entry_at(slot) else { return none };
         if self.slot(slot).key.load(Acquire) != x {
-            let may_match = self.header().local.load(Acquire) == Local::Sequence.encode();
+            let may_match = self.local().is_sequence();
             return Found {
                 slot,
                 entry: Some(entry),
@@ -125,7 +147,7 @@ impl DataNode {
     /// The entry that [`DataNode::search`] will most likely look at, found without touching any entry or checking anything.
     pub fn peek(self, key: &Key, p: u64) -> Option<Entry> {
         let slots = self.slots();
-        let x = self.local(key, p);
+        let x = self.local().number(key, p);
         let bound = lower_bound(slots, self.header().model.predict(x, slots), x, |i| {
             self.slot(i).key.load(Acquire)
         });

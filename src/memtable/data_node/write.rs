@@ -20,11 +20,17 @@ impl DataNode {
     pub fn insert(self, _: &Locked<'_>, entry: Entry, key: &Key, p: u64) -> Insert {
         let slots = self.slots();
         let streak = self.header().streak.load(Relaxed);
-        // Ascending inserts go where the last one went, which no model has to predict.
-        let found = if streak >> 16 & 0xffff >= 2 {
-            self.search_near(key, p, (streak & 0xffff) as usize)
+        // Ascending (or descending) inserts go beside the last one, which no model has to predict.
+        let beside = if streak >> 16 >= 2 {
+            ((streak & 0xffff) as usize)
+                .checked_sub(1)
+                .and_then(|last| self.search_beside(last, key, p))
         } else {
-            self.search(key, p)
+            None
+        };
+        let found = match beside {
+            Some(found) => found,
+            None => self.search(key, p),
         };
         if found.exact {
             return Insert::Duplicate;
@@ -37,7 +43,7 @@ impl DataNode {
         if self.entries() >= self.limit() && !(free && right == slots) {
             return Insert::Full { rank: self.rank(right) };
         }
-        let x = self.local(key, p);
+        let x = self.local().number(key, p);
         let at = if free {
             // The gap that already has the right key, so that no other key needs to change.
             found.bound.clamp(after_left, right - 1)
@@ -141,15 +147,12 @@ impl DataNode {
 
     /// Gives this node the local projection of `other`, so that slot keys can be carried over.
     pub fn take_local(self, other: DataNode) {
-        self.header()
-            .prefix_of
-            .store(other.header().prefix_of.load(Acquire), Release);
-        self.header().local.store(other.header().local.load(Acquire), Release);
+        self.header().local.store(other.local().as_ptr(), Release);
     }
 
-    /// Replaces the contents by `items` (in order, keys in this node's local projection) and moves the high fence. The node is locked or
-    /// not yet published. If too many slot keys are equal, a projection that tells them apart is chosen first.
-    pub fn rebuild(self, items: &mut [(u64, Entry)], high: Fence, pattern: Pattern) {
+    /// Replaces the contents by `items` (in order, keys in the given local projection) and moves the high fence. The node is locked or
+    /// not yet published.
+    pub(in crate::memtable) fn rebuild(self, local: Local, items: &[(u64, Entry)], high: Fence, pattern: Pattern) {
         let header = self.header();
         let slots = self.slots();
         let n = items.len();
@@ -158,7 +161,7 @@ impl DataNode {
             .high
             .store(high.0.map_or(ptr::null_mut(), |e| e.as_ptr().cast_mut()), Release);
         header.high_proj.store(high.1, Release);
-        self.choose_local(items);
+        header.local.store(local.as_ptr(), Release);
         let fill = if pattern == Pattern::Descending && n == 0 {
             0
         } else {
@@ -192,23 +195,6 @@ impl DataNode {
         if n >= 2 {
             let (a, b) = (n / 8, n - 1 - n / 8);
             header.model.fit((items[a].0, place(a)), (items[b].0, place(b)));
-        }
-    }
-
-    /// Chooses a finer local projection when too many slot keys are equal.
-    fn choose_local(self, items: &mut [(u64, Entry)]) {
-        let one_user_key = self
-            .low()
-            .zip(self.high())
-            .is_some_and(|(low, high)| low.key().user == high.key().user);
-        let Some((local, prefix_of)) = Local::choose(items, one_user_key) else {
-            return;
-        };
-        let header = self.header();
-        header.prefix_of.store(prefix_of.as_ptr().cast_mut(), Release);
-        header.local.store(local.encode(), Release);
-        for (x, entry) in items {
-            *x = self.local(&entry.key(), 0);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Inserting, and what it takes when a node is full: expansion, split, more model nodes.
 
 use super::{MIN_KEY, Memory, Tree};
-use crate::memtable::data_node::{DataNode, Gaps, Insert, Pattern};
+use crate::memtable::data_node::{Choice, DataNode, Fence, Gaps, Insert, Local, Pattern};
 use crate::memtable::entry::Entry;
 use crate::memtable::model_node::{Child, ModelNode, Separator};
 use crate::memtable::stats::Pause;
@@ -69,8 +69,7 @@ impl<M: Memory> Tree<M> {
             high,
             &Gaps::Equal(u64::MAX),
         );
-        larger.take_local(node);
-        larger.rebuild(&mut items, high, node.pattern());
+        self.fill(larger, node.local(), &mut items, high, node.pattern());
         self.counters.expansion();
         self.replace_child(larger);
         lock.retire();
@@ -101,10 +100,27 @@ impl<M: Memory> Tree<M> {
             self.shape.slots
         };
         let right = self.data_node(room, fence, high, &Gaps::Equal(u64::MAX));
-        right.take_local(node);
-        right.rebuild(&mut items[cut..], high, pattern);
+        self.fill(right, node.local(), &mut items[cut..], high, pattern);
         self.add_right(right);
-        node.rebuild(&mut items[..cut], fence, pattern);
+        self.fill(node, node.local(), &mut items[..cut], fence, pattern);
+    }
+
+    /// Gives `node` the contents `items`, whose keys are those of `local`, and a projection that tells them apart.
+    pub(super) fn fill(&self, node: DataNode, local: Local, items: &mut [(u64, Entry)], high: Fence, pattern: Pattern) {
+        let local = match Choice::make(items) {
+            None => local,
+            Some(choice) => {
+                let bytes = choice.bytes().next_multiple_of(8);
+                self.counters.node_bytes(bytes);
+                // SAFETY: the memory is as large as asked for and lives as long as the tree (`Memory`).
+                let local = unsafe { choice.write(self.memory.allocate(bytes)) };
+                for (x, entry) in items.iter_mut() {
+                    *x = local.number(&entry.key(), 0);
+                }
+                local
+            }
+        };
+        node.rebuild(local, items, high, pattern);
     }
 
     /// Publishes the upper part of a split node.

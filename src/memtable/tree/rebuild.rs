@@ -127,11 +127,10 @@ impl<M: Memory> Tree<M> {
             return false;
         }
         let (low, high) = ((node.low(), node.low_proj()), (node.high(), node.high_proj()));
-        let pattern = node.pattern();
+        let (local, pattern) = (node.local(), node.pattern());
         let build = |slots, low, high, items: &mut [(u64, Entry)]| {
             let new = self.data_node(slots, low, high, &Gaps::Equal(u64::MAX));
-            new.take_local(node);
-            new.rebuild(items, high, pattern);
+            self.fill(new, local, items, high, pattern);
             new
         };
         let grown = (node.slots() * 4).min(self.shape.slots);
