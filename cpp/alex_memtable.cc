@@ -152,15 +152,18 @@ class AlexMemTableRep final : public MemTableRep {
         column_family_id_(column_family_id) {}
 
   void Insert(KeyHandle handle) override { InsertKey(handle); }
+  // The calls without "Concurrently" require that nobody else inserts meanwhile.
   bool InsertKey(KeyHandle handle) override {
-    return rep_->insert(static_cast<const uint8_t*>(handle));
+    return rep_->insert_alone(static_cast<const uint8_t*>(handle));
   }
   bool InsertKeyWithHint(KeyHandle handle, void**) override { return InsertKey(handle); }
-  bool InsertKeyWithHintConcurrently(KeyHandle handle, void**) override {
-    return InsertKey(handle);
+  bool InsertKeyConcurrently(KeyHandle handle) override {
+    return rep_->insert(static_cast<const uint8_t*>(handle));
   }
-  void InsertConcurrently(KeyHandle handle) override { InsertKey(handle); }
-  bool InsertKeyConcurrently(KeyHandle handle) override { return InsertKey(handle); }
+  bool InsertKeyWithHintConcurrently(KeyHandle handle, void**) override {
+    return InsertKeyConcurrently(handle);
+  }
+  void InsertConcurrently(KeyHandle handle) override { InsertKeyConcurrently(handle); }
 
   bool Contains(const char* key) const override {
     return rep_->contains(ToRust(GetLengthPrefixedSlice(key)));

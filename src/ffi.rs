@@ -89,6 +89,7 @@ pub(crate) mod bridge {
 
         type AlexRep;
         unsafe fn insert(self: &AlexRep, entry: *const u8) -> bool;
+        unsafe fn insert_alone(self: &AlexRep, entry: *const u8) -> bool;
         unsafe fn lookup(self: &AlexRep, internal_key: &[u8]) -> MemCursor;
         unsafe fn prefetch(self: &AlexRep, keys: &[usize]);
         fn contains(self: &AlexRep, internal_key: &[u8]) -> bool;

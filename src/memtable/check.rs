@@ -50,7 +50,7 @@ impl<M: Memory> Tree<M> {
                 let high = if j + 1 < model.children() {
                     model.fence(j + 1)
                 } else {
-                    model.high().0
+                    model.high()
                 };
                 if node.low() != model.fence(j) || node.high() != high {
                     return Err(format!("{place}: fences differ from the parent's"));

@@ -112,7 +112,7 @@ impl<M: Memory> Tree<M> {
                 backoff(&mut round);
                 continue;
             }
-            match (found, high.0) {
+            match (found, high) {
                 (Some((j, node)), _) => {
                     return Some(Place {
                         node,
@@ -123,7 +123,7 @@ impl<M: Memory> Tree<M> {
                 }
                 (None, None) => return None,
                 // Whatever lies at or after the high fence is also the first after `key`, so go on from there.
-                (None, Some(fence)) => (key, p) = (fence.key(), high.1),
+                (None, Some(fence)) => (key, p) = (fence.key(), self.project(&fence.key())),
             }
         }
     }
@@ -169,7 +169,7 @@ impl<M: Memory> Tree<M> {
             });
             let low = model.low();
             // Not skipped: the model node must reach up to `key`, else a split has put something in between.
-            let right = skipped || model.high().0.is_none_or(|high| key <= high.key());
+            let right = skipped || model.high().is_none_or(|high| key <= high.key());
             if !(right && top.guard().unchanged(top_version) && model.guard().unchanged(version)) {
                 backoff(&mut round);
                 continue;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! line 1   word | model | low/high fence | capacity, number of children
-//! keys     capacity x u64       tree projection of each child's low fence
+//! keys     capacity x u64       number of each child's low fence in the node's local projection
 //! fences   capacity x pointer   the fence itself (null: below every key)
 //! children capacity x pointer   a node, or an odd number: not made yet, index in the skeleton is number >> 1
 //! ```
@@ -11,6 +11,7 @@
 
 use std::ptr::{self, NonNull};
 
+use super::data_node::Local;
 use super::entry::{Entry, Key};
 use super::model::{LinearModel, lower_bound};
 use super::sync::{Acquire, AtomicPtr, AtomicU64, Relaxed, Release};
@@ -22,7 +23,7 @@ struct Header {
     model: LinearModel,
     low: *mut u8,
     high: AtomicPtr<u8>,
-    high_proj: AtomicU64,
+    local: Local,
     capacity: usize,
     children: AtomicU64,
 }
@@ -86,14 +87,20 @@ impl ModelNode {
     ///
     /// # Safety
     /// `memory` is writable for [`ModelNode::bytes`]`(capacity)` bytes, aligned to 8, unshared, and lives as long as the tree.
-    pub unsafe fn create(memory: *mut u8, capacity: usize, children: &[Separator], high: (Option<Entry>, u64)) -> Self {
+    pub(super) unsafe fn create(
+        memory: *mut u8,
+        capacity: usize,
+        children: &[Separator],
+        high: Option<Entry>,
+        local: Local,
+    ) -> Self {
         assert!(!children.is_empty() && children.len() <= capacity);
         let header = Header {
             word: VersionWord::default(),
             model: LinearModel::flat(),
             low: address(children[0].fence),
-            high: AtomicPtr::new(address(high.0)),
-            high_proj: AtomicU64::new(high.1),
+            high: AtomicPtr::new(address(high)),
+            local,
             capacity,
             children: AtomicU64::new(0),
         };
@@ -193,10 +200,16 @@ impl ModelNode {
         Self::entry(self.fence_word(i).load(Acquire))
     }
 
-    /// Tree projection of the low fence of child `i`.
+    /// Number of the low fence of child `i`, in the node's local projection.
     #[inline]
-    pub fn proj(self, i: usize) -> u64 {
+    pub fn fence_number(self, i: usize) -> u64 {
         self.key(i).load(Acquire)
+    }
+
+    /// Number of `key`, whose tree projection is `p`.
+    #[inline]
+    pub fn number(self, key: &Key, p: u64) -> u64 {
+        self.header().local.number(key, p)
     }
 
     /// Child `i`; `None` only if a writer is at work or `i` is out of range.
@@ -211,17 +224,14 @@ impl ModelNode {
         Self::entry(self.header().low)
     }
 
-    /// High fence of the node (exclusive) and its tree projection; `None` is above every key.
-    pub fn high(self) -> (Option<Entry>, u64) {
-        (
-            Self::entry(self.header().high.load(Acquire)),
-            self.header().high_proj.load(Acquire),
-        )
+    /// High fence of the node (exclusive); `None` is above every key.
+    pub fn high(self) -> Option<Entry> {
+        Self::entry(self.header().high.load(Acquire))
     }
 
     /// Whether `key` lies within the fences.
     pub fn covers(self, key: &Key) -> bool {
-        self.low().is_none_or(|low| low.key() <= *key) && self.high().0.is_none_or(|high| *key < high.key())
+        self.low().is_none_or(|low| low.key() <= *key) && self.high().is_none_or(|high| *key < high.key())
     }
 
     /// The word that guards this node.
@@ -233,12 +243,18 @@ impl ModelNode {
     /// Child whose range holds `key`: the last one whose fence is at or below it, or the first child.
     #[inline]
     pub fn position(self, key: &Key, p: u64) -> usize {
-        self.last_child(p, |fence| fence.key() <= *key)
+        self.position_of(key, self.number(key, p))
+    }
+
+    /// As [`ModelNode::position`], with the key's number in the node's local projection.
+    #[inline]
+    pub fn position_of(self, key: &Key, number: u64) -> usize {
+        self.last_child(number, |fence| fence.key() <= *key)
     }
 
     /// Last child whose fence is strictly below `key`; `None` if there is none in this node.
     pub fn position_before(self, key: &Key, p: u64) -> Option<usize> {
-        let i = self.last_child(p, |fence| fence.key() < *key);
+        let i = self.last_child(self.number(key, p), |fence| fence.key() < *key);
         self.fence(i).is_none_or(|fence| fence.key() < *key).then_some(i)
     }
 
@@ -248,7 +264,7 @@ impl ModelNode {
         let bound = lower_bound(n, self.header().model.predict(p, n.max(1)), p, |i| {
             self.key(i).load(Acquire)
         });
-        if bound >= n || self.proj(bound) != p {
+        if bound >= n || self.fence_number(bound) != p {
             return bound.saturating_sub(1);
         }
         // Fences that share the projection are told apart by their full keys. Of one user key's versions the newest is what is
@@ -259,7 +275,7 @@ impl ModelNode {
         let (mut lo, mut hi) = (bound, n);
         while lo < hi {
             let mid = (lo + hi) / 2;
-            if self.proj(mid) == p && self.fence(mid).is_none_or(&counts) {
+            if self.fence_number(mid) == p && self.fence(mid).is_none_or(&counts) {
                 lo = mid + 1
             } else {
                 hi = mid
@@ -269,7 +285,10 @@ impl ModelNode {
     }
 
     fn store(self, i: usize, separator: Separator) {
-        self.key(i).store(separator.proj, Release);
+        let number = separator
+            .fence
+            .map_or(0, |fence| self.number(&fence.key(), separator.proj));
+        self.key(i).store(number, Release);
         self.fence_word(i).store(address(separator.fence), Release);
         self.child_word(i).store(separator.child.encode(), Release);
     }
@@ -286,17 +305,19 @@ impl ModelNode {
         let n = self.children();
         if n >= 4 {
             let (a, b) = (n / 8 + 1, n - 1 - n / 8);
-            self.header().model.fit((self.proj(a), a), (self.proj(b), b));
+            let at = |i| (self.fence_number(i), i);
+            self.header().model.fit(at(a), at(b));
         }
     }
 
-    /// All children in order.
-    pub fn separators(self) -> Vec<Separator> {
+    /// All children in order; `project` gives the tree projection.
+    pub fn separators(self, project: impl Fn(&Key) -> u64) -> Vec<Separator> {
         (0..self.children())
             .filter_map(|i| {
+                let fence = self.fence(i);
                 self.child(i).map(|child| Separator {
-                    proj: self.proj(i),
-                    fence: self.fence(i),
+                    proj: fence.map_or(0, |fence| project(&fence.key())),
+                    fence,
                     child,
                 })
             })
@@ -327,10 +348,9 @@ impl ModelNode {
     }
 
     /// Keeps the first `n` children and moves the high fence down.
-    pub fn truncate(self, _: &Locked<'_>, n: usize, (fence, proj): (Option<Entry>, u64)) {
+    pub fn truncate(self, _: &Locked<'_>, n: usize, fence: Option<Entry>) {
         self.header().children.store(n as u64, Release);
         self.header().high.store(address(fence), Release);
-        self.header().high_proj.store(proj, Release);
         self.refit();
     }
 }

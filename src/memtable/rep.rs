@@ -106,6 +106,15 @@ impl AlexRep {
         self.tree.insert(unsafe { Entry::from_raw(entry) })
     }
 
+    /// As `insert`, while nobody else inserts.
+    ///
+    /// # Safety
+    /// As for `insert`. If somebody else does insert, entries may be lost.
+    pub(crate) unsafe fn insert_alone(&self, entry: *const u8) -> bool {
+        // SAFETY: the caller's promise.
+        self.tree.insert_alone(unsafe { Entry::from_raw(entry) })
+    }
+
     /// Newest version of the internal key's user key that its sequence number may see.
     pub(crate) fn lookup(&self, internal_key: &[u8]) -> MemCursor {
         self.tree.lookup(&Key::from_internal(internal_key)).into()

@@ -4,13 +4,15 @@
 //! own; the nodes that it is split into share it until they need a finer one. Three kinds, each monotone in the key:
 //!
 //! - prefix: the eight bytes after a prefix that most keys of the node share;
-//! - radix: after a prefix, each byte becomes a digit among the bytes that occur at that position. Text has 10 to 40 of them, so 64
-//!   bits hold 12 to 19 characters instead of 8. A byte that does not occur gets the place between its neighbours;
+//! - pieces: up to 31 of the keys cut the node where neighbours have least in common, and what the keys of a piece have in common is
+//!   skipped as well. The number is the piece, then the seven bytes after that. (A radix of the bytes that occur at each position was
+//!   tried: in URLs with parts of unequal length half of the keys stayed equal.)
 //! - sequence: the sequence numbers of one user key, newest first.
 //!
 //! Keys without the prefix clamp to the ends.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 use std::ptr::{self, NonNull};
 
 use crate::key::{common_prefix_len, load_be};
@@ -20,31 +22,34 @@ use crate::memtable::entry::{Entry, Key};
 #[repr(u32)]
 enum Kind {
     Prefix,
-    Radix,
+    Pieces,
     Sequence,
 }
 
-/// Followed by the positions, then the prefix.
+/// Followed by the pieces, their first keys, the prefix.
 #[repr(C)]
 struct Head {
     kind: Kind,
     prefix: u32,
-    positions: u32,
+    pieces: u32,
+    firsts: u32,
 }
 
-/// Bytes that occur at one position.
+/// Keys from the first key of the piece to that of the next one.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-struct Position {
-    /// Product of the numbers of digits of all positions to the right.
-    weight: u64,
-    /// Bit `i`: the byte `base + i` occurs.
-    mask: [u64; 2],
-    base: u8,
-    /// Digit of the first byte that occurs: 1 if keys end at this position, which is digit 0.
-    first: u8,
-    digits: u8,
+struct Piece {
+    /// Where its first key, without the prefix, ends among the first keys.
+    end: u32,
+    /// Bytes after the prefix that the keys of the node in it have in common.
+    skip: u32,
 }
+
+/// Bits of a number that tell the piece: up to 31, and what lies below the first.
+const PIECE_BITS: u32 = 5;
+
+/// Most pieces of a node.
+const PIECES: usize = (1 << PIECE_BITS) - 1;
 
 /// A local projection: an immutable object in the memory of a tree or a skeleton, or none for the tree's projection. One word, so
 /// that a reader that races with a rebuild has the old one or the new one.
@@ -91,16 +96,17 @@ impl Local {
     }
 
     fn local_number<'m>(head: NonNull<Head>, key: &Key) -> u64 {
-        // SAFETY: `Choice::write` has put positions and prefix behind the head; the object never changes and lives as long as the
-        // nodes that point to it.
-        let (kind, positions, prefix): (Kind, &'m [Position], &'m [u8]) = unsafe {
+        // SAFETY: `Choice::write` has put pieces, first keys and prefix behind the head; the object never changes and lives as long
+        // as the nodes that point to it.
+        let (kind, pieces, firsts, prefix): (Kind, &'m [Piece], &'m [u8], &'m [u8]) = unsafe {
             let at = head.as_ref();
-            let positions = head.as_ptr().cast::<u8>().add(16).cast::<Position>();
-            let prefix = positions.add(at.positions as usize).cast::<u8>();
+            let pieces = head.as_ptr().add(1).cast::<Piece>();
+            let firsts = pieces.add(at.pieces as usize).cast::<u8>();
             (
                 at.kind,
-                std::slice::from_raw_parts(positions, at.positions as usize),
-                std::slice::from_raw_parts(prefix, at.prefix as usize),
+                std::slice::from_raw_parts(pieces, at.pieces as usize),
+                std::slice::from_raw_parts(firsts, at.firsts as usize),
+                std::slice::from_raw_parts(firsts.add(at.firsts as usize), at.prefix as usize),
             )
         };
         if kind == Kind::Sequence {
@@ -114,43 +120,30 @@ impl Local {
             Ordering::Less => 0,
             Ordering::Greater => u64::MAX,
             Ordering::Equal if kind == Kind::Prefix => load_be(key.user, prefix.len()),
-            Ordering::Equal => radix_number(positions, &key.user[prefix.len()..]),
+            Ordering::Equal => piece_number(pieces, firsts, &key.user[prefix.len()..]),
         }
     }
 }
 
-#[inline]
-fn radix_number(positions: &[Position], rest: &[u8]) -> u64 {
-    let mut x = 0;
-    for (position, byte) in positions.iter().zip(rest) {
-        let (rank, occurs) = match byte.checked_sub(position.base) {
-            None => (0, false),
-            Some(offset) => position.rank(offset),
-        };
-        let digit = u64::from(position.first) + rank;
-        x += digit * position.weight;
-        if !occurs {
-            // Before all keys with the next byte that occurs; after all keys if there is none.
-            return if digit == u64::from(position.digits) { x - 1 } else { x };
-        }
+fn piece_number(pieces: &[Piece], firsts: &[u8], rest: &[u8]) -> u64 {
+    let first = |i: usize| {
+        let begin = i.checked_sub(1).map_or(0, |before| pieces[before].end as usize);
+        &firsts[begin..pieces[i].end as usize]
+    };
+    let (mut low, mut high) = (0, pieces.len());
+    while low < high {
+        let mid = (low + high) / 2;
+        if first(mid) <= rest { low = mid + 1 } else { high = mid }
     }
-    x
-}
-
-impl Position {
-    /// How many bytes below `base + offset` occur, and whether that one does.
-    #[inline]
-    fn rank(&self, offset: u8) -> (u64, bool) {
-        let [low, high] = self.mask;
-        let below = |word: u64, bits: u8| u64::from((word & ((1 << bits) - 1)).count_ones());
-        match offset {
-            0..64 => (below(low, offset), low >> offset & 1 == 1),
-            64..128 => {
-                let bit = offset - 64;
-                (u64::from(low.count_ones()) + below(high, bit), high >> bit & 1 == 1)
-            }
-            _ => (u64::from(low.count_ones() + high.count_ones()), false),
-        }
+    let rank = (low as u64) << (64 - PIECE_BITS);
+    let Some(piece) = low.checked_sub(1) else {
+        return load_be(rest, 0) >> PIECE_BITS;
+    };
+    let skip = pieces[piece].skip as usize;
+    // Not below the first key, so what differs from it is above all keys of the piece.
+    match rest.get(..skip) == Some(&first(piece)[..skip]) {
+        true => rank | load_be(rest, skip) >> PIECE_BITS,
+        false => rank | u64::MAX >> PIECE_BITS,
     }
 }
 
@@ -159,11 +152,9 @@ impl Position {
 pub(in crate::memtable) struct Choice {
     kind: Kind,
     prefix: Vec<u8>,
-    positions: Vec<Position>,
+    pieces: Vec<Piece>,
+    firsts: Vec<u8>,
 }
-
-/// Positions that a radix looks at, at most: 24 times 5 ns are a cache miss.
-const POSITIONS: usize = 24;
 
 impl Choice {
     /// A projection that tells `items` (slot key and entry, in order) apart better than their slot keys do; `None` if no more than a
@@ -175,117 +166,120 @@ impl Choice {
             return None;
         }
         let (a, b) = (items[n / 8].1.key().user, items[n - 1 - n / 8].1.key().user);
-        let prefix = a[..common_prefix_len(a, b)].to_vec();
-        if a == b {
-            let ties = neighbours(items)
-                .filter(|(a, _, same)| !(*same && a.user == prefix))
-                .count();
-            return (ties * 2 <= equal).then_some(Choice {
-                kind: Kind::Sequence,
-                prefix,
-                positions: Vec::new(),
-            });
-        }
-        let len = prefix.len();
-        let tied = |(a, b, _): &(Key, Key, bool)| load_be(a.user, len) == load_be(b.user, len);
-        let ties = neighbours(items).filter(tied).count();
-        let (positions, radix_ties) = if ties * 4 > n {
-            radix(items, &prefix)
-        } else {
-            (Vec::new(), ties)
-        };
-        let (kind, positions, ties) = match radix_ties < ties {
-            true => (Kind::Radix, positions, radix_ties),
-            false => (Kind::Prefix, Vec::new(), ties),
+        let choice = |kind, prefix: &[u8], pieces, firsts| Choice {
+            kind,
+            prefix: prefix.to_vec(),
+            pieces,
+            firsts,
         };
         // An object for little is memory for little, again at each split.
-        (ties * 2 <= equal).then_some(Choice {
-            kind,
-            prefix,
-            positions,
-        })
+        let limit = equal / 2;
+        if a == b {
+            let ties = neighbours(items)
+                .filter(|(x, y)| x.user != y.user || x.user != a)
+                .count();
+            return (ties <= limit).then(|| choice(Kind::Sequence, a, Vec::new(), Vec::new()));
+        }
+        let prefix = &a[..common_prefix_len(a, b)];
+        let ties = neighbours(items)
+            .filter(|(x, y)| load_be(x.user, prefix.len()) == load_be(y.user, prefix.len()))
+            .count();
+        if ties * 4 <= n {
+            return (ties <= limit).then(|| choice(Kind::Prefix, prefix, Vec::new(), Vec::new()));
+        }
+        let (pieces, firsts) = cut(items, prefix);
+        let numbers = items
+            .iter()
+            .filter_map(|(_, entry)| entry.key().user.strip_prefix(prefix));
+        let numbers: Vec<u64> = numbers.map(|rest| piece_number(&pieces, &firsts, rest)).collect();
+        let piece_ties = numbers.windows(2).filter(|pair| pair[0] == pair[1]).count() + (n - numbers.len());
+        match (piece_ties.min(ties) <= limit, piece_ties < ties) {
+            (false, _) => None,
+            (true, true) => Some(choice(Kind::Pieces, prefix, pieces, firsts)),
+            (true, false) => Some(choice(Kind::Prefix, prefix, Vec::new(), Vec::new())),
+        }
     }
 
     /// Bytes of the object.
     pub fn bytes(&self) -> usize {
-        size_of::<u64>() * 2 + self.positions.len() * size_of::<Position>() + self.prefix.len()
+        size_of::<Head>() + self.pieces.len() * size_of::<Piece>() + self.firsts.len() + self.prefix.len()
     }
 
     /// # Safety
     /// `memory` is writable for [`Choice::bytes`], aligned to 8, unshared, and lives as long as whoever uses the result.
     pub unsafe fn write(&self, memory: *mut u8) -> Local {
-        // SAFETY: the caller's promise; the head takes 12 bytes, the positions start at 16.
+        // SAFETY: the caller's promise; head and pieces need less alignment and follow each other without a gap.
         unsafe {
-            const { assert!(size_of::<Head>() <= 16 && align_of::<Position>() == 8) };
+            const { assert!(size_of::<Head>() == 16 && align_of::<Head>() <= 8 && align_of::<Piece>() <= 8) };
             memory.cast::<Head>().write(Head {
                 kind: self.kind,
                 prefix: self.prefix.len() as u32,
-                positions: self.positions.len() as u32,
+                pieces: self.pieces.len() as u32,
+                firsts: self.firsts.len() as u32,
             });
-            let positions = memory.add(16).cast::<Position>();
-            ptr::copy_nonoverlapping(self.positions.as_ptr(), positions, self.positions.len());
-            let prefix = positions.add(self.positions.len()).cast::<u8>();
-            ptr::copy_nonoverlapping(self.prefix.as_ptr(), prefix, self.prefix.len());
+            let pieces = memory.cast::<Head>().add(1).cast::<Piece>();
+            ptr::copy_nonoverlapping(self.pieces.as_ptr(), pieces, self.pieces.len());
+            let firsts = pieces.add(self.pieces.len()).cast::<u8>();
+            ptr::copy_nonoverlapping(self.firsts.as_ptr(), firsts, self.firsts.len());
+            ptr::copy_nonoverlapping(self.prefix.as_ptr(), firsts.add(self.firsts.len()), self.prefix.len());
             Local::from_ptr(memory)
         }
     }
 }
 
-/// Pairs of neighbours, and whether they are versions of one user key.
-fn neighbours<'a>(items: &'a [(u64, Entry)]) -> impl Iterator<Item = (Key<'a>, Key<'a>, bool)> {
-    items.windows(2).map(|pair| {
-        let (a, b) = (pair[0].1.key(), pair[1].1.key());
-        (a, b, a.user == b.user)
-    })
+/// The keys of neighbours.
+fn neighbours<'a>(items: &'a [(u64, Entry)]) -> impl Iterator<Item = (Key<'a>, Key<'a>)> {
+    items.windows(2).map(|pair| (pair[0].1.key(), pair[1].1.key()))
 }
 
-/// The positions that it takes to tell nearly all keys with the prefix apart, and how many neighbours stay tied.
-fn radix(items: &[(u64, Entry)], prefix: &[u8]) -> (Vec<Position>, usize) {
+/// Pieces in which few neighbours are equal, and their first keys without the prefix.
+fn cut(items: &[(u64, Entry)], prefix: &[u8]) -> (Vec<Piece>, Vec<u8>) {
     let keys: Vec<&[u8]> = items
         .iter()
         .filter_map(|(_, entry)| entry.key().user.strip_prefix(prefix))
         .collect();
-    // First position at which each neighbour differs.
-    let differ: Vec<usize> = keys
+    let common: Vec<usize> = keys
         .windows(2)
         .map(|pair| common_prefix_len(pair[0], pair[1]))
         .collect();
-    let tied = |positions: usize| differ.iter().filter(|at| **at >= positions).count();
-    let mut positions: Vec<Position> = Vec::new();
-    let mut product = 1u64;
-    while positions.len() < POSITIONS && tied(positions.len()) * 16 > keys.len() {
-        let at = positions.len();
-        let bytes = || keys.iter().filter_map(|key| key.get(at));
-        let (Some(&base), Some(&top)) = (bytes().min(), bytes().max()) else {
-            break;
-        };
-        let ends = keys.iter().any(|key| key.len() == at);
-        if top - base >= 128 {
+    let draft = |range: Range<usize>| {
+        let inner = &common[range.start..range.end - 1];
+        let skip = inner.iter().copied().min().unwrap_or(0);
+        let number = |key: &[u8]| load_be(key, skip) >> PIECE_BITS;
+        let ties = keys[range.clone()]
+            .windows(2)
+            .filter(|pair| number(pair[0]) == number(pair[1]))
+            .count();
+        (ties, skip, range)
+    };
+    let mut drafts = vec![draft(0..keys.len())];
+    while drafts.len() < PIECES {
+        let worst = (0..drafts.len()).max_by_key(|i| drafts[*i].0).expect("never empty");
+        let (_, skip, range) = drafts[worst].clone();
+        if drafts.iter().map(|draft| draft.0).sum::<usize>() * 8 <= keys.len() {
             break;
         }
-        let mut mask = [0u64; 2];
-        bytes().for_each(|byte| mask[usize::from((byte - base) / 64)] |= 1 << ((byte - base) % 64));
-        let first = u8::from(ends);
-        let digits = first + (mask[0].count_ones() + mask[1].count_ones()) as u8;
-        match product.checked_mul(digits.into()) {
-            Some(next) if next < 1 << 62 => product = next,
-            _ => break,
-        }
-        positions.push(Position {
-            weight: 0,
-            mask,
-            base,
-            first,
-            digits,
+        let middle = (range.start + range.end) / 2;
+        let at = (range.start..range.end - 1)
+            .filter(|k| common[*k] == skip)
+            .min_by_key(|k| k.abs_diff(middle))
+            .expect("two keys that have no more in common");
+        drafts[worst] = draft(range.start..at + 1);
+        drafts.push(draft(at + 1..range.end));
+    }
+    drafts.sort_by_key(|(_, _, range)| range.start);
+    let (mut pieces, mut firsts) = (Vec::new(), Vec::new());
+    for (_, skip, range) in drafts {
+        // Enough to tell the key from the one before, and what the keys of the piece have in common.
+        let before = range.start.checked_sub(1).map_or(0, |k| common[k] + 1);
+        let first = keys[range.start];
+        firsts.extend_from_slice(&first[..first.len().min(before.max(skip))]);
+        pieces.push(Piece {
+            end: firsts.len() as u32,
+            skip: skip as u32,
         });
     }
-    let mut weight = 1;
-    for position in positions.iter_mut().rev() {
-        position.weight = weight;
-        weight *= u64::from(position.digits);
-    }
-    let ties = tied(positions.len()) + (items.len() - keys.len());
-    (positions, ties)
+    (pieces, firsts)
 }
 
 #[cfg(all(test, not(feature = "loom")))]
@@ -338,12 +332,12 @@ mod tests {
         }
         assert!(
             kinds_chosen.iter().all(|count| *count > 0),
-            "prefix, radix, sequence: {kinds_chosen:?}"
+            "prefix, pieces, sequence: {kinds_chosen:?}"
         );
     }
 
     #[test]
-    fn a_radix_holds_more_text_than_eight_bytes() {
+    fn pieces_tell_text_apart_that_eight_bytes_do_not() {
         let users: Vec<String> = (0..200)
             .map(|i| format!("https://e.org/{}-page-{:06}", "ab".repeat(i % 2), i * 7919 % 100_000))
             .collect();
@@ -351,7 +345,7 @@ mod tests {
         users.sort();
         let items: Vec<_> = users.iter().map(|user| (0, entry(user, 1))).collect();
         let choice = Choice::make(&items).unwrap();
-        assert_eq!(choice.kind, Kind::Radix);
+        assert_eq!(choice.kind, Kind::Pieces);
         let local = written(&choice);
         let mut numbers: Vec<u64> = items.iter().map(|(_, entry)| local.number(&entry.key(), 0)).collect();
         numbers.dedup();

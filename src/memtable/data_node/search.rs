@@ -5,7 +5,10 @@ use std::cmp::Ordering;
 use super::{DataNode, Found};
 use crate::memtable::entry::{Entry, Key};
 use crate::memtable::model::lower_bound;
-use crate::memtable::sync::Acquire;
+use crate::memtable::sync::{Acquire, prefetch};
+
+/// Entries of a run of equal slot keys that are asked for at once.
+const RUN: usize = 16;
 
 impl DataNode {
     /// Whether `key`, of tree projection `p`, is at or above the low fence.
@@ -73,42 +76,46 @@ impl DataNode {
         self.search_at(key, x, self.header().model.predict(x, self.slots()))
     }
 
-    /// As [`DataNode::search`], if the key's neighbour is in `slot`.
-    pub(super) fn search_beside(self, slot: usize, key: &Key, p: u64) -> Option<Found> {
-        let neighbour = self.entry(slot)?;
+    /// As [`DataNode::search`], if the place of the key, whose local number is `x`, is right before or after the entry in `slot`; with
+    /// the occupied slot to the left of that place.
+    #[inline]
+    pub(super) fn search_beside(self, slot: usize, key: &Key, x: u64) -> Option<(Option<usize>, Found)> {
+        // Numbers tell most keys apart without a look at the entry.
+        let order = |other: usize| match x.cmp(&self.slot(other).key.load(Acquire)) {
+            Ordering::Equal => Some(key.cmp(&self.entry(other)?.key())),
+            order => Some(order),
+        };
         let slots = self.slots();
-        let order = key.cmp(&neighbour.key());
-        let (left, right) = match order {
+        let (left, right) = match order(slot)? {
             Ordering::Less => (self.occupied_before(slot), slot),
             Ordering::Equal => return None,
             Ordering::Greater => (Some(slot), self.occupied_from(slot + 1)),
         };
-        let other = if order == Ordering::Less {
-            left
-        } else {
-            Some(right).filter(|r| *r < slots)
-        };
-        if let Some(other) = other
-            && self.entry(other)?.key().cmp(key) != order
-        {
+        if right == slot {
+            if let Some(left) = left
+                && order(left)? != Ordering::Greater
+            {
+                return None;
+            }
+        } else if right < slots && order(right)? != Ordering::Less {
             return None;
         }
         // Among the gaps in between, the first whose key is not below the new one.
         let from = left.map_or(0, |l| l + 1);
-        let x = self.local().number(key, p);
-        let guess = if order == Ordering::Less { right - from } else { 0 };
+        let guess = if right == slot { right - from } else { 0 };
         let bound = from + lower_bound(right - from, guess, x, |i| self.slot(from + i).key.load(Acquire));
-        Some(Found {
+        let found = Found {
             slot: right,
-            entry: self.entry(right),
+            entry: None,
             exact: false,
-            may_match: true,
+            may_match: false,
             bound,
-        })
+        };
+        Some((left, found))
     }
 
     #[inline]
-    fn search_at(self, key: &Key, x: u64, guess: usize) -> Found {
+    pub(super) fn search_at(self, key: &Key, x: u64, guess: usize) -> Found {
         let slots = self.slots();
         let bound = lower_bound(slots, guess, x, |i| self.slot(i).key.load(Acquire));
         let slot = self.occupied_from(bound);
@@ -154,6 +161,23 @@ impl DataNode {
         self.entry(self.occupied_from(bound))
     }
 
+    /// Starts loading the entries of a run of equal slot keys: the binary search would wait for each in turn.
+    fn prefetch_run(self, from: usize, end: usize) {
+        // Longer runs are halved first; their middles miss the cache a few times more.
+        let around = (from + end) / 2;
+        let mut slot = self.occupied_from(from.max(around.saturating_sub(RUN / 2)));
+        for _ in 0..RUN {
+            match self.entry(slot) {
+                Some(entry) if slot < end => {
+                    prefetch(entry.as_ptr());
+                    prefetch(entry.as_ptr().wrapping_add(64));
+                }
+                _ => break,
+            }
+            slot = self.occupied_from(slot + 1);
+        }
+    }
+
     /// The rest of [`DataNode::search`] where several keys share the projection `x`: binary search by full keys.
     #[cold]
     pub(super) fn search_equals(self, key: &Key, x: u64, from: usize, none: Found) -> Found {
@@ -173,6 +197,7 @@ impl DataNode {
         }
         let end = run_lo;
         hi = end;
+        self.prefetch_run(lo, end);
         while lo < hi {
             let mid = (lo + hi) / 2;
             let slot = self.occupied_from(mid);

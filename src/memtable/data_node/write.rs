@@ -19,31 +19,30 @@ impl DataNode {
     /// Inserts `entry`, whose key is `key` with tree projection `p` and lies within the fences.
     pub fn insert(self, _: &Locked<'_>, entry: Entry, key: &Key, p: u64) -> Insert {
         let slots = self.slots();
+        let x = self.local().number(key, p);
         let streak = self.header().streak.load(Relaxed);
         // Ascending (or descending) inserts go beside the last one, which no model has to predict.
-        let beside = if streak >> 16 >= 2 {
-            ((streak & 0xffff) as usize)
-                .checked_sub(1)
-                .and_then(|last| self.search_beside(last, key, p))
-        } else {
-            None
+        let beside = match (streak & 0xffff) as usize {
+            after if after > 0 && streak >> 16 >= 2 => self.search_beside(after - 1, key, x),
+            _ => None,
         };
-        let found = match beside {
-            Some(found) => found,
-            None => self.search(key, p),
+        let (left, found) = match beside {
+            Some(place) => place,
+            None => {
+                let found = self.search_at(key, x, self.header().model.predict(x, slots));
+                if found.exact {
+                    return Insert::Duplicate;
+                }
+                (self.occupied_before(found.slot), found)
+            }
         };
-        if found.exact {
-            return Insert::Duplicate;
-        }
         let right = found.slot;
-        let left = self.occupied_before(right);
         self.note_streak(left, right);
         let after_left = left.map_or(0, |l| l + 1);
         let free = after_left < right;
         if self.entries() >= self.limit() && !(free && right == slots) {
             return Insert::Full { rank: self.rank(right) };
         }
-        let x = self.local().number(key, p);
         let at = if free {
             // The gap that already has the right key, so that no other key needs to change.
             found.bound.clamp(after_left, right - 1)
@@ -121,6 +120,12 @@ impl DataNode {
             (up.saturating_sub(16), down.saturating_sub(16))
         };
         self.header().streak.store(last as u64 | up << 16 | down << 32, Relaxed);
+    }
+
+    /// Whether the last few inserts went right after each other.
+    #[inline]
+    pub fn ascending(self) -> bool {
+        self.header().streak.load(Relaxed) >> 16 & 0xffff >= 2
     }
 
     /// The insert order seen lately.

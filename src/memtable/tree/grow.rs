@@ -1,25 +1,41 @@
 //! Inserting, and what it takes when a node is full: expansion, split, more model nodes.
 
 use super::{MIN_KEY, Memory, Tree};
-use crate::memtable::data_node::{Choice, DataNode, Fence, Gaps, Insert, Local, Pattern};
+use crate::memtable::data_node::{DataNode, Fence, Gaps, Insert, Local, Pattern};
 use crate::memtable::entry::Entry;
 use crate::memtable::model_node::{Child, ModelNode, Separator};
 use crate::memtable::stats::Pause;
-use crate::memtable::sync::{Release, backoff};
-use crate::memtable::version::Locked;
+use crate::memtable::sync::{Acquire, Relaxed, Release, backoff};
+use crate::memtable::version::{Locked, VersionWord};
 
 impl<M: Memory> Tree<M> {
     /// Inserts `entry`; `false` if its user key and sequence number are there already. Any number of threads may insert.
     pub fn insert(&self, entry: Entry) -> bool {
+        self.insert_with(entry, VersionWord::lock)
+    }
+
+    /// As [`Tree::insert`], for a thread that knows that nobody else inserts meanwhile.
+    pub fn insert_alone(&self, entry: Entry) -> bool {
+        if self.shape.background_from == usize::MAX {
+            self.insert_with(entry, VersionWord::lock_alone)
+        } else {
+            // The rebuilding thread is a writer as well.
+            self.insert(entry)
+        }
+    }
+
+    #[inline]
+    fn insert_with(&self, entry: Entry, lock: impl Fn(&'static VersionWord) -> Option<Locked<'static>>) -> bool {
         let key = entry.key();
         let p = self.project(&key);
         let mut round = 0;
+        let mut hint = self.hinted(p);
         loop {
-            let Some(node) = self.route(&key, p) else {
+            let Some(node) = hint.take().or_else(|| self.route(&key, p)) else {
                 self.make_data(&key, p);
                 continue;
             };
-            let Some(lock) = node.guard().lock() else { continue };
+            let Some(lock) = lock(node.guard()) else { continue };
             if !(node.above_low(&key, p) && node.below_high(&key, p)) {
                 drop(lock);
                 backoff(&mut round);
@@ -29,6 +45,9 @@ impl<M: Memory> Tree<M> {
                 Insert::Done(free) => {
                     if node.rebuilding() {
                         self.note(node, &lock, entry);
+                    }
+                    if node.ascending() && self.ascending.load(Relaxed) != node.as_ptr() {
+                        self.ascending.store(node.as_ptr(), Release);
                     }
                     self.counters.insert(free);
                     return true;
@@ -40,6 +59,17 @@ impl<M: Memory> Tree<M> {
                 Insert::Full { rank } => self.grow(node, lock, rank, entry),
             }
         }
+    }
+
+    /// The node of the last ascending insert, if a key of projection `p` lies in it beyond doubt.
+    #[inline]
+    fn hinted(&self, p: u64) -> Option<DataNode> {
+        let address = self.ascending.load(Acquire);
+        if address.is_null() {
+            return None;
+        }
+        let node = Self::as_data(address);
+        (node.low_proj() < p && p < node.high_proj()).then_some(node)
     }
 
     /// Makes room in a full node while whoever needs it waits.
@@ -107,19 +137,13 @@ impl<M: Memory> Tree<M> {
 
     /// Gives `node` the contents `items`, whose keys are those of `local`, and a projection that tells them apart.
     pub(super) fn fill(&self, node: DataNode, local: Local, items: &mut [(u64, Entry)], high: Fence, pattern: Pattern) {
-        let local = match Choice::make(items) {
-            None => local,
-            Some(choice) => {
-                let bytes = choice.bytes().next_multiple_of(8);
-                self.counters.node_bytes(bytes);
-                // SAFETY: the memory is as large as asked for and lives as long as the tree (`Memory`).
-                let local = unsafe { choice.write(self.memory.allocate(bytes)) };
-                for (x, entry) in items.iter_mut() {
-                    *x = local.number(&entry.key(), 0);
-                }
-                local
+        let finer = self.finer_local(items);
+        if let Some(local) = finer {
+            for (x, entry) in items.iter_mut() {
+                *x = local.number(&entry.key(), 0);
             }
-        };
+        }
+        let local = finer.unwrap_or(local);
         node.rebuild(local, items, high, pattern);
     }
 
@@ -170,7 +194,7 @@ impl<M: Memory> Tree<M> {
 
     /// Makes room in a full model node: a small one is replaced by a larger one, a full-grown one is split.
     fn split_model(&self, model: ModelNode, lock: Locked<'_>, at: usize) {
-        let children = model.separators();
+        let children = model.separators(|key| self.project(key));
         let n = children.len();
         let low_key = model.low().map_or(MIN_KEY, Entry::key);
         let low_p = children[0].proj;
@@ -196,7 +220,7 @@ impl<M: Memory> Tree<M> {
                 },
             );
         });
-        model.truncate(&lock, cut, (fence, proj));
+        model.truncate(&lock, cut, fence);
     }
 
     /// Runs `change` on the locked top, which has room for one more child.
@@ -208,7 +232,7 @@ impl<M: Memory> Tree<M> {
                 change(top, &lock);
                 return;
             }
-            let larger = self.model_node(top.capacity() * 2, &top.separators(), (None, u64::MAX));
+            let larger = self.model_node(top.capacity() * 2, &top.separators(|key| self.project(key)), None);
             self.root.store(larger.as_ptr(), Release);
             lock.retire();
         }

@@ -12,7 +12,7 @@ mod rebuild;
 
 use std::sync::Arc;
 
-use super::data_node::{DataNode, Gaps, MAX_SLOTS, PAGE_SLOTS};
+use super::data_node::{Choice, DataNode, Gaps, Local, MAX_SLOTS, PAGE_SLOTS};
 use super::entry::{Entry, Key};
 use super::model_node::{Child, ModelNode, Separator};
 use super::skeleton::Skeleton;
@@ -73,6 +73,8 @@ pub struct Tree<M> {
     shape: Shape,
     memory: M,
     rebuilds: Rebuilds,
+    /// The data node of the last insert that went right after the one before it; null if there was none.
+    ascending: AtomicPtr<u8>,
     /// What happened so far.
     pub counters: Counters,
 }
@@ -101,6 +103,7 @@ impl<M: Memory> Tree<M> {
             shape,
             memory,
             rebuilds: Rebuilds::default(),
+            ascending: AtomicPtr::new(std::ptr::null_mut()),
             counters: Counters::default(),
         };
         let planned = tree.skeleton.as_ref().map_or(1, |s| s.len());
@@ -122,7 +125,7 @@ impl<M: Memory> Tree<M> {
                 },
             })
             .collect();
-        let top = tree.model_node((children.len() * 2).max(4), &children, (None, u64::MAX));
+        let top = tree.model_node((children.len() * 2).max(4), &children, None);
         tree.root = AtomicPtr::new(top.as_ptr());
         tree
     }
@@ -132,11 +135,25 @@ impl<M: Memory> Tree<M> {
         self.shape.fanout / 2
     }
 
-    fn model_node(&self, capacity: usize, children: &[Separator], high: (Option<Entry>, u64)) -> ModelNode {
+    fn model_node(&self, capacity: usize, children: &[Separator], high: Option<Entry>) -> ModelNode {
+        let fences: Vec<_> = children
+            .iter()
+            .filter_map(|c| c.fence.map(|fence| (c.proj, fence)))
+            .collect();
+        let local = self.finer_local(&fences).unwrap_or(Local::TREE);
         let bytes = ModelNode::bytes(capacity);
         self.counters.node_bytes(bytes);
         // SAFETY: the memory is as large as asked for and lives as long as the tree (`Memory`).
-        unsafe { ModelNode::create(self.memory.allocate(bytes), capacity, children, high) }
+        unsafe { ModelNode::create(self.memory.allocate(bytes), capacity, children, high, local) }
+    }
+
+    /// A local projection for `items` (number and entry, in order), if their numbers do not tell them apart.
+    fn finer_local(&self, items: &[(u64, Entry)]) -> Option<Local> {
+        let choice = Choice::make(items)?;
+        let bytes = choice.bytes().next_multiple_of(8);
+        self.counters.node_bytes(bytes);
+        // SAFETY: the memory is as large as asked for and lives as long as the tree (`Memory`).
+        Some(unsafe { choice.write(self.memory.allocate(bytes)) })
     }
 
     fn data_node(
@@ -189,23 +206,22 @@ impl<M: Memory> Tree<M> {
             return None;
         };
         let model = Self::as_model(model);
-        let i = model.position(key, p);
+        let number = model.number(key, p);
+        let i = model.position_of(key, number);
         let Some(Child::Node(data)) = model.child(i) else {
             return None;
         };
         // Both lines of the header and the slot's line are asked for at once. The slot is guessed from the fences alone: waiting
         // for the node's own model would make it a second miss behind the first.
         let node = Self::as_data(data);
-        let (low, high) = (
-            model.proj(i),
-            if i + 1 < model.children() {
-                model.proj(i + 1)
-            } else {
-                model.high().1
-            },
-        );
+        let low = model.fence_number(i);
+        let high = if i + 1 < model.children() {
+            model.fence_number(i + 1)
+        } else {
+            u64::MAX
+        };
         node.prefetch(
-            p.saturating_sub(low) as f64 / (high.saturating_sub(low) as f64 + 1.0),
+            number.saturating_sub(low) as f64 / (high.saturating_sub(low) as f64 + 1.0),
             self.shape.slots,
         );
         Some(node)
@@ -232,11 +248,7 @@ impl<M: Memory> Tree<M> {
         let Some(Child::Planned(from)) = top.child(i) else {
             return;
         };
-        let high = if i + 1 < top.children() {
-            (top.fence(i + 1), top.proj(i + 1))
-        } else {
-            (None, u64::MAX)
-        };
+        let high = (i + 1 < top.children()).then(|| top.fence(i + 1)).flatten();
         let planned = |j: usize| Child::Planned(j);
         let children: Vec<Separator> = match &self.skeleton {
             Some(skeleton) => (from..skeleton.len().min(from + self.group()))
@@ -275,12 +287,13 @@ impl<M: Memory> Tree<M> {
         let Some(Child::Planned(planned)) = model.child(i) else {
             return;
         };
-        let low = (model.fence(i), model.proj(i));
+        let low = self.fence_proj(model.fence(i), 0);
         let high = if i + 1 < model.children() {
-            (model.fence(i + 1), model.proj(i + 1))
+            model.fence(i + 1)
         } else {
             model.high()
         };
+        let high = self.fence_proj(high, u64::MAX);
         let node = match &self.skeleton {
             Some(skeleton) => self.data_node(self.shape.slots, low, high, &skeleton.gaps(planned)),
             None => {

@@ -157,6 +157,24 @@ fn mt_02_a_reader_finds_the_sentinel_while_its_node_splits() {
 }
 
 #[test]
+fn readers_see_the_only_writer_in_order() {
+    fn writer(tree: &Tree<Leak>) {
+        for user in [15, 25] {
+            let e = entry(user, 0);
+            assert!(tree.insert_alone(e));
+            assert_eq!(tree.lookup(&e.key()).entry(), Some(e));
+        }
+    }
+    fn reader(tree: &Tree<Leak>) {
+        let key = 20u64.to_be_bytes();
+        assert!(tree.lookup(&Key { user: &key, seq: 9 }).entry().is_some());
+        assert!(scan(tree).len() >= 2);
+    }
+    model(TWO, &[(10, 0), (20, 0)], &[writer, reader], 4);
+    model(FOUR, &[(10, 0), (20, 0), (30, 0)], &[writer, reader], 5);
+}
+
+#[test]
 fn mt_01_scans_pass_a_split_in_both_directions() {
     fn forward(tree: &Tree<Leak>) {
         let found = scan(tree);
