@@ -1,6 +1,7 @@
 //! Key sets: distinct 64-bit numbers in ascending order, stored in the database as 8 bytes, big-endian.
 
 mod cities;
+mod gaps;
 mod sequential;
 mod sosd;
 mod uniform;
@@ -19,6 +20,14 @@ pub enum KeySource {
     Uniform,
     /// 0, 1, 2 and so on.
     Sequential,
+    /// As hard for models as identifiers of tweets, in ascending order of time.
+    Covid,
+    /// As hard as identifiers of users.
+    Facebook,
+    /// As hard as pairs of places on chromosomes.
+    Genome,
+    /// As hard as cells of a map.
+    Osm,
     /// A file in the SOSD binary format.
     Sosd(PathBuf),
 }
@@ -35,6 +44,10 @@ impl KeySource {
             KeySource::Cities => cities::keys()?,
             KeySource::Uniform => uniform::keys(num, seed),
             KeySource::Sequential => sequential::keys(num),
+            KeySource::Covid => gaps::keys(&gaps::COVID, num, seed),
+            KeySource::Facebook => gaps::keys(&gaps::FACEBOOK, num, seed),
+            KeySource::Genome => gaps::keys(&gaps::GENOME, num, seed),
+            KeySource::Osm => gaps::keys(&gaps::OSM, num, seed),
             KeySource::Sosd(path) => sosd::read(path)?,
         };
         Ok(KeySet {
@@ -52,11 +65,15 @@ impl FromStr for KeySource {
             "cities" => Ok(KeySource::Cities),
             "uniform" => Ok(KeySource::Uniform),
             "sequential" => Ok(KeySource::Sequential),
+            "covid" => Ok(KeySource::Covid),
+            "facebook" => Ok(KeySource::Facebook),
+            "genome" => Ok(KeySource::Genome),
+            "osm" => Ok(KeySource::Osm),
             path if path.ends_with(".sosd") || path.ends_with(".u64") || path.contains('/') => {
                 Ok(KeySource::Sosd(PathBuf::from(path)))
             }
             other => Err(format!(
-                "unknown key set {other:?}: expected cities, uniform, sequential or the path of a .sosd file"
+                "unknown key set {other:?}: expected cities, uniform, sequential, covid, facebook, genome, osm or the path of a .sosd file"
             )),
         }
     }
@@ -68,6 +85,10 @@ impl std::fmt::Display for KeySource {
             KeySource::Cities => f.write_str("cities"),
             KeySource::Uniform => f.write_str("uniform"),
             KeySource::Sequential => f.write_str("sequential"),
+            KeySource::Covid => f.write_str("covid"),
+            KeySource::Facebook => f.write_str("facebook"),
+            KeySource::Genome => f.write_str("genome"),
+            KeySource::Osm => f.write_str("osm"),
             KeySource::Sosd(path) => write!(f, "{}", path.display()),
         }
     }
@@ -121,7 +142,15 @@ mod tests {
 
     #[test]
     fn every_source_yields_distinct_ascending_keys() {
-        for source in [KeySource::Cities, KeySource::Uniform, KeySource::Sequential] {
+        for source in [
+            KeySource::Cities,
+            KeySource::Uniform,
+            KeySource::Sequential,
+            KeySource::Covid,
+            KeySource::Facebook,
+            KeySource::Genome,
+            KeySource::Osm,
+        ] {
             let set = source.load(50_000, 7).unwrap();
             assert_eq!(set.keys().len(), 50_000, "{source}");
             assert_ascending(set.keys());
