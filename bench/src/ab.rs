@@ -10,7 +10,7 @@ use crate::config::{Config, IndexBytes, Side, WalMode};
 use crate::keys::KeySource;
 use crate::machine::Machine;
 use crate::report::{Report, VERSION, html, text};
-use crate::runner::compare;
+use crate::runner::{compare, compare_phases};
 use crate::sides::{Against, Learned, learned_side};
 use crate::workload::Workload;
 
@@ -60,6 +60,10 @@ pub struct Args {
         value_name = "LIST"
     )]
     pub learned: Vec<Learned>,
+
+    /// Write the key sets one after the other into one database, --num entries of each (paper figure 9)
+    #[arg(long, conflicts_with = "workload")]
+    pub phases: bool,
 
     /// Opponent, side a
     #[arg(long, value_enum, default_value = "stock")]
@@ -233,7 +237,12 @@ pub fn run(args: &Args, index_bytes: Option<IndexBytes>) -> Result<ExitCode> {
     }
 
     let mut results = Vec::new();
-    for source in args.key_sources() {
+    if args.phases {
+        let load = |source: KeySource| source.load(config.num, config.seed);
+        let sets = args.key_sources().into_iter().map(load).collect::<Result<Vec<_>>>()?;
+        results = compare_phases(&config, &sets, args.sides(Workload::FillRandom))?;
+    }
+    for source in args.key_sources().into_iter().filter(|_| !args.phases) {
         let keys = source.load(config.num, config.seed)?;
         results.extend(compare(&config, &keys, &workloads, |workload| args.sides(workload))?);
     }

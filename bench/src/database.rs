@@ -77,6 +77,12 @@ impl Database {
             .context("database without its default column family")
     }
 
+    /// Bytes of the memtable in use.
+    pub(crate) fn memtable_size(&self) -> Result<u64> {
+        let size = self.db.property_int_value(properties::CUR_SIZE_ACTIVE_MEM_TABLE)?;
+        size.context("RocksDB does not tell the size of the memtable")
+    }
+
     /// Flushes completed since the database was created.
     pub(crate) fn flushes(&self) -> u64 {
         self.flushes.get()

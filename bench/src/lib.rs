@@ -38,7 +38,7 @@ mod workload;
 pub use config::{Config, IndexBytes, Side, WalMode};
 pub use keys::{KeySet, KeySource};
 pub use machine::Machine;
-pub use runner::compare;
+pub use runner::{compare, compare_phases};
 pub use sides::{Against, Learned, learned_side};
 pub use sst::{SstIndexes, read_sst_indexes};
 pub use stats::{Interval, bootstrap_median, median};

@@ -12,7 +12,7 @@ use crate::report::{Outcome, PerSide};
 use crate::stats::{bootstrap_median, median};
 use crate::values::Values;
 use crate::verify::{Rounds, verify};
-use crate::workload::{FillPlan, Scene, Workload, fill, timed_slice};
+use crate::workload::{FillPlan, Scene, Workload, check_fill, fill, fill_memtable, timed_slice};
 
 /// Compares side a with side b in each workload; `sides` names the two per workload, because the best settings of an
 /// opponent depend on it.
@@ -73,6 +73,78 @@ pub fn compare(
         outcomes.push(outcome);
     }
     Ok(outcomes)
+}
+
+/// Compares the sides in writing one key set after the other into one database, as the paper's figure 9 does: how do they take a
+/// change of distribution? The result has an outcome for each set.
+///
+/// # Errors
+/// As for [`compare`].
+pub fn compare_phases(config: &Config, sets: &[KeySet], (a, b): (Side, Side)) -> Result<Vec<Outcome>> {
+    ensure!(
+        config.threads > 0 && config.fill_pairs > 0,
+        "at least one thread and one pair"
+    );
+    let values = Values::new(config.value_size)?;
+    let scenes: Vec<Scene> = sets
+        .iter()
+        .map(|keys| Scene {
+            config,
+            keys,
+            values: &values,
+        })
+        .collect();
+    let plans = |pair| -> Vec<FillPlan> {
+        let plan = |set| FillPlan::new(set, config.num, config.threads, config.seed, pair);
+        sets.iter().map(plan).collect()
+    };
+    let sides = PerSide { a, b };
+    let mut rates: Vec<Rates> = sets.iter().map(|_| Rates::default()).collect();
+    let mut flushes = Rates::default();
+    let runner = |scene| Runner {
+        scene,
+        workload: Workload::FillRandom,
+        sides: sides.clone(),
+    };
+    let Some(first) = scenes.first() else {
+        return Ok(Vec::new());
+    };
+    let progress = runner(first).progress(config.fill_pairs);
+    for pair in 0..config.fill_pairs as u64 {
+        let plans = plans(pair);
+        for is_b in [pair % 2 == 1, pair % 2 == 0] {
+            let database = Database::create(config, if is_b { &sides.b } else { &sides.a })?;
+            for ((scene, plan), rates) in scenes.iter().zip(&plans).zip(&mut rates) {
+                let rate = fill(scene, plan, &database, false)?;
+                if is_b { &mut rates.b } else { &mut rates.a }.push(rate);
+            }
+            database.flush()?;
+            let written = database.flushes() as f64;
+            if is_b { &mut flushes.b } else { &mut flushes.a }.push(written);
+            if pair == 0 {
+                // Two sets may share a key, which then has the later one's value.
+                if let (Some(scene), Some(plan)) = (scenes.last(), plans.last()) {
+                    check_fill(scene, plan, &database)?;
+                }
+            }
+        }
+        progress.inc(1);
+    }
+    let flushes = PerSide {
+        a: median(&flushes.a) as u64,
+        b: median(&flushes.b) as u64,
+    };
+    let (count, none) = (sets.len(), PerSide { a: None, b: None });
+    Ok(scenes
+        .iter()
+        .zip(rates)
+        .enumerate()
+        .map(|(i, (scene, rates))| {
+            let mut outcome = runner(scene).outcome(rates, none, flushes);
+            outcome.keys = format!("{} (phase {} of {count})", scene.keys.name(), i + 1);
+            outcome
+        })
+        .collect())
 }
 
 /// Databases with all entries, for workloads that read.
@@ -217,6 +289,10 @@ impl Runner<'_> {
         };
         let progress = self.progress(config.pairs);
         progress.set_message("warming up");
+        if self.workload == Workload::ReadMem {
+            fill_memtable(self.scene, a, first_round)?;
+            fill_memtable(self.scene, b, first_round)?;
+        }
         for database in [a, b] {
             slice(database, WARM_UP, first_round)?;
         }
@@ -238,13 +314,17 @@ impl Runner<'_> {
                 .context("after the timed slices")?;
             }
         }
-        let flushes = if self.workload.writes() {
-            PerSide {
-                a: a.flushes() - before.a,
-                b: b.flushes() - before.b,
-            }
-        } else {
-            loaded.flushes
+        let during = PerSide {
+            a: a.flushes() - before.a,
+            b: b.flushes() - before.b,
+        };
+        ensure!(
+            self.workload != Workload::ReadMem || during == PerSide::default(),
+            "the memtable was flushed before the reads were over"
+        );
+        let flushes = match self.workload {
+            Workload::Balanced => during,
+            _ => loaded.flushes,
         };
         Ok(self.outcome(
             rates,

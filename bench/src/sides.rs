@@ -103,7 +103,7 @@ fn tuned(workload: Workload) -> String {
         // The memtable's Bloom filter costs writes time and gains them nothing. Memtables that need a prefix extractor are
         // another index with other limits, and unordered_write gives up snapshots. Nothing documented is left to set.
         Workload::FillRandom => String::new(),
-        Workload::ReadRandom | Workload::Balanced => {
+        Workload::ReadRandom | Workload::ReadMem | Workload::Balanced => {
             format!("block_based_table_factory={{{SEARCH};{BLOCK_HASH}}};{MEMTABLE_BLOOM}")
         }
         Workload::SeekRandom => format!("block_based_table_factory={{{SEARCH}}}"),

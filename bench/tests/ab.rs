@@ -1,7 +1,7 @@
 //! Small runs of the whole comparison, against RocksDB alone: the learned factories are not part of this crate.
 
 use mountdb_bench::report::{self, Report, VERSION, html, text};
-use mountdb_bench::{Against, Config, KeySource, Machine, Side, Workload, compare};
+use mountdb_bench::{Against, Config, KeySource, Machine, Side, Workload, compare, compare_phases};
 
 fn tiny() -> Config {
     Config {
@@ -75,6 +75,32 @@ fn stock_against_tuned_in_every_workload() {
         table.contains("kDataBlockBinaryAndHash"),
         "the opponent's settings are stated"
     );
+}
+
+#[test]
+fn phases_write_one_set_after_the_other() {
+    let config = tiny();
+    let sets =
+        [KeySource::Uniform, KeySource::Osm, KeySource::Sequential].map(|s| s.load(config.num, config.seed).unwrap());
+    let fill = Workload::FillRandom;
+    let outcomes = compare_phases(&config, &sets, (stock(fill), Against::Vector.side(fill).unwrap())).unwrap();
+    let names: Vec<&str> = outcomes.iter().map(|outcome| outcome.keys.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "uniform (phase 1 of 3)",
+            "osm (phase 2 of 3)",
+            "sequential (phase 3 of 3)"
+        ]
+    );
+    for outcome in &outcomes {
+        assert_eq!((outcome.a_ops_per_sec.len(), outcome.b_ops_per_sec.len()), (2, 2));
+        assert!(
+            outcome.flushes.a > 3,
+            "three sets of {} entries: {outcome:?}",
+            config.num
+        );
+    }
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
+use rand::RngExt;
 use rand::seq::SliceRandom;
 
 use super::{Scene, on_threads, rng_for};
@@ -74,6 +75,41 @@ pub(crate) fn fill(scene: &Scene<'_>, plan: &FillPlan, database: &Database, log:
         Ok(begin.elapsed().as_secs_f64())
     })?;
     Ok(plan.len() as f64 / seconds.into_iter().fold(0.0, f64::max))
+}
+
+/// Overwrites random keys until the memtable in use is nearly full, so that it is not flushed.
+pub(crate) fn fill_memtable(scene: &Scene<'_>, database: &Database, round: u32) -> Result<()> {
+    let keys = scene.keys.keys();
+    let mut rng = rng_for(scene.config.seed, u64::MAX - 1, 0);
+    let options = write_options(false);
+    let mut value = vec![0; scene.values.size()];
+    let full = scene.config.write_buffer_size as u64 * 9 / 10;
+    while database.memtable_size()? < full {
+        for _ in 0..50 {
+            let index = rng.random_range(0..keys.len());
+            scene.values.fill(&mut value, index as u64, round);
+            database.db().put_opt(keys[index].to_be_bytes(), &value, &options)?;
+        }
+    }
+    Ok(())
+}
+
+/// Gets every so-manieth key and compares the value with what the plan wrote last.
+pub(crate) fn check_fill(scene: &Scene<'_>, plan: &FillPlan, database: &Database) -> Result<()> {
+    let keys = scene.keys.keys();
+    let mut expected = vec![0; scene.values.size()];
+    for index in (0..keys.len()).step_by((keys.len() / 5000).max(1)) {
+        scene
+            .values
+            .fill(&mut expected, index as u64, plan.last_rounds()[index]);
+        let found = database.db().get(keys[index].to_be_bytes())?;
+        ensure!(
+            found.as_deref() == Some(&expected[..]),
+            "get of key {:#018x} is not what was written",
+            keys[index]
+        );
+    }
+    Ok(())
 }
 
 #[cfg(test)]

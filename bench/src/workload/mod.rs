@@ -19,7 +19,7 @@ use crate::database::Database;
 use crate::keys::KeySet;
 use crate::values::Values;
 
-pub(crate) use fill::{FillPlan, fill};
+pub(crate) use fill::{FillPlan, check_fill, fill, fill_memtable};
 
 /// Operations between two looks at the clock.
 const STEP: usize = 64;
@@ -36,6 +36,8 @@ pub enum Workload {
     FillRandom,
     /// Gets of random keys that are there.
     ReadRandom,
+    /// Gets of random keys that are there, with a full memtable in front of the files.
+    ReadMem,
     /// Seeks to random keys that are there, and a few entries more.
     SeekRandom,
     /// Gets of random keys that are there, in batches of 32; each key counts as one operation.
@@ -46,9 +48,10 @@ pub enum Workload {
 
 impl Workload {
     /// All workloads, in the order in which they are run.
-    pub const ALL: [Workload; 5] = [
+    pub const ALL: [Workload; 6] = [
         Workload::FillRandom,
         Workload::ReadRandom,
+        Workload::ReadMem,
         Workload::SeekRandom,
         Workload::MultiGet,
         Workload::Balanced,
@@ -59,6 +62,7 @@ impl Workload {
         match self {
             Workload::FillRandom => "fillrandom",
             Workload::ReadRandom => "readrandom",
+            Workload::ReadMem => "readmem",
             Workload::SeekRandom => "seekrandom",
             Workload::MultiGet => "multiget",
             Workload::Balanced => "balanced",
@@ -75,7 +79,7 @@ impl Workload {
     }
 
     pub(crate) fn writes(self) -> bool {
-        matches!(self, Workload::FillRandom | Workload::Balanced)
+        matches!(self, Workload::FillRandom | Workload::ReadMem | Workload::Balanced)
     }
 }
 
@@ -111,7 +115,7 @@ pub(crate) fn timed_slice(
         let rng = rng_for(scene.config.seed, pair, thread);
         // Made before the start: building an iterator is not part of the slice.
         let step = match workload {
-            Workload::ReadRandom => Ok(read::get(scene, database, rng)),
+            Workload::ReadRandom | Workload::ReadMem => Ok(read::get(scene, database, rng)),
             Workload::SeekRandom => Ok(read::seek(scene, database, rng)),
             Workload::MultiGet => read::multiget(scene, database, rng),
             Workload::Balanced => Ok(mixed::balanced(scene, database, rng, round)),
