@@ -77,10 +77,11 @@ fn contenders(also: &[String], workload: &Workload) -> Result<Vec<Contender>> {
         .collect()
 }
 
-fn rate(count: usize, work: impl FnOnce() -> Result<()>) -> Result<f64> {
+/// The result of `work`, and operations per second.
+fn timed<T>(count: usize, work: impl FnOnce() -> T) -> (T, f64) {
     let begin = Instant::now();
-    work()?;
-    Ok(count as f64 / begin.elapsed().as_secs_f64())
+    let result = work();
+    (result, count as f64 / begin.elapsed().as_secs_f64())
 }
 
 /// What a memtable must answer: entries and their checksums forwards and backwards.
@@ -93,24 +94,23 @@ fn speed(contender: &Contender, workload: &Workload, rates: &mut Rates) -> Resul
     let memtable = contender.factory.open();
     let mut note = |what, rate| rates.entry(what).or_default().push(rate);
     let empty = memtable.bytes();
-    note(
-        "insert",
-        rate(inserts.len(), || memtable.insert(inserts, 1, Writers::One))?,
-    );
+    let (inserted, rate) = timed(inserts.len(), || memtable.insert(inserts, 1, Writers::One));
+    inserted?;
+    note("insert", rate);
     let bytes = memtable.bytes() - empty;
-    let mut found = 0;
-    note("hit", rate(hits.len(), || Ok(found = memtable.get(hits, NEWEST)))?);
-    ensure!(
-        found == hits.len() as u64,
-        "{}: {found} of {} keys found",
-        contender.name,
-        hits.len()
-    );
-    note("miss", rate(misses.len(), || Ok(found = memtable.get(misses, NEWEST)))?);
-    ensure!(found == 0, "{}: {found} keys found that are not there", contender.name);
-    let (mut forward, mut reverse) = ((0, 0), (0, 0));
-    note("forward", rate(inserts.len(), || Ok(forward = memtable.scan(true)))?);
-    note("reverse", rate(inserts.len(), || Ok(reverse = memtable.scan(false)))?);
+    for (what, keys, expected) in [("hit", hits, hits.len() as u64), ("miss", misses, 0)] {
+        let (found, rate) = timed(keys.len(), || memtable.get(keys, NEWEST));
+        ensure!(
+            found == expected,
+            "{}: {found} keys found instead of {expected}",
+            contender.name
+        );
+        note(what, rate);
+    }
+    let (forward, rate) = timed(inserts.len(), || memtable.scan(true));
+    note("forward", rate);
+    let (reverse, rate) = timed(inserts.len(), || memtable.scan(false));
+    note("reverse", rate);
     let entries = inserts.len() * (1 + 8 + 1 + 100) + inserts.bytes().len();
     Ok((
         (forward, reverse),

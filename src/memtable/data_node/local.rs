@@ -95,10 +95,10 @@ impl Local {
         }
     }
 
-    fn local_number<'m>(head: NonNull<Head>, key: &Key) -> u64 {
+    fn local_number(head: NonNull<Head>, key: &Key) -> u64 {
         // SAFETY: `Choice::write` has put pieces, first keys and prefix behind the head; the object never changes and lives as long
         // as the nodes that point to it.
-        let (kind, pieces, firsts, prefix): (Kind, &'m [Piece], &'m [u8], &'m [u8]) = unsafe {
+        let (kind, pieces, firsts, prefix): (Kind, &[Piece], &[u8], &[u8]) = unsafe {
             let at = head.as_ref();
             let pieces = head.as_ptr().add(1).cast::<Piece>();
             let firsts = pieces.add(at.pieces as usize).cast::<u8>();

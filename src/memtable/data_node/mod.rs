@@ -303,7 +303,7 @@ impl DataNode {
     pub fn set_rebuilding(self, _: &Locked<'_>, rebuilding: bool) {
         let flags = &self.header().flags;
         let others = flags.load(Relaxed) & !REBUILDING;
-        flags.store(others | u64::from(rebuilding) * REBUILDING, Relaxed);
+        flags.store(others | (u64::from(rebuilding) * REBUILDING), Relaxed);
     }
 
     /// The word that guards this node.
