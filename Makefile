@@ -22,7 +22,8 @@ check: setup
 
 # The comparisons that README quotes, stored in bench/record: let nothing else run meanwhile.
 record: build
-	tools/record.sh $(MOUNTDB)
+	@$(ENV) tools/progress.sh cargo build --release --package mountdb-micro
+	tools/record.sh $(MOUNTDB) $(ARGS)
 
 # RocksDB's db_bench with the learned indexes: make db_bench ARGS='--memtablerep=alex --user_defined_index=pgm'
 db_bench: build

@@ -1,24 +1,61 @@
 #!/bin/sh
 # Runs the comparisons that README quotes and stores them as bench/record/<cpu>/<date>-<what>.json. Nothing else should run on
-# the machine. About 12 minutes on two cores.
+# the machine. About 25 minutes on two cores; a pattern as second argument picks some, such as 'micro*'.
 set -eu
 
 mountdb=${1:-target/release/mountdb}
+pattern=${2:-*}
+micro=$(dirname "$mountdb")/mountdb-micro
 cpu=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -1 | sed 's/([^)]*)//g; s/@.*//; s/ CPU//' | tr 'A-Z' 'a-z' | sed 's/[^a-z0-9]\{1,\}/-/g; s/-*$//')
 folder=bench/record/$cpu
 mkdir -p "$folder"
 
+# run WHAT PROGRAM ARGUMENT...
+run() {
+    what=$1
+    shift
+    # shellcheck disable=SC2254 # a pattern is meant
+    case $what in $pattern) ;; *) return 0 ;; esac
+    echo "== $what: $*"
+    "$@" --json "$folder/$(date +%F)-$what.json"
+}
+
 record() {
     what=$1
     shift
-    echo "== $what: mountdb ab $*"
-    "$mountdb" ab "$@" --json "$folder/$(date +%F)-$what.json"
+    run "$what" "$mountdb" ab "$@"
 }
 
 record fillrandom-stock --workload fillrandom --keys uniform --num 4000000 --threads 1 --learned memtable
+record fillrandom-16-stock --workload fillrandom --keys uniform --num 2000000 --threads 16 --learned memtable --pairs 6
 record fillrandom-wal-stock --workload fillrandom --keys uniform --num 2000000 --threads 1 --learned memtable --wal --pairs 6
 record fillrandom-vector --workload fillrandom --keys uniform --num 4000000 --threads 1 --learned memtable --against vector --pairs 6
+record balanced-stock --workload balanced --keys uniform --num 1000000
+record balanced-tuned --workload balanced --keys uniform --num 1000000 --against tuned
+record readmem-stock --workload readmem --keys uniform --num 1000000
+record readmem-tuned --workload readmem --keys uniform --num 1000000 --against tuned
+
+# One distribution after the other (paper figure 9), against stock and among the kinds of skeletons.
+six=uniform,covid,genome,facebook,osm,sequential
+record phases-stock --phases --keys $six --num 1500000 --learned memtable --pairs 4
+record phases-periodic-single --phases --keys $six --num 1500000 --learned memtable --pairs 4 \
+    --a-options 'memtable_factory={id=alex;skeleton=single}'
+record phases-periodic-off --phases --keys $six --num 1500000 --learned memtable --pairs 4 \
+    --a-options 'memtable_factory={id=alex;skeleton=off}'
+
+# The memtable index alone.
+run micro "$micro" --rounds 5
+variants='{id=alex;skeleton=single;skeleton_content=keys} {id=alex;skeleton=off;data_node_slots=64} {id=alex;skeleton=off;data_node_slots=1024}
+{id=alex;skeleton=off;data_node_slots=32768} {id=alex;skeleton=off;data_node_slots=32768;rebuild=background}
+{id=alex;skeleton=off;data_node_slots=4096;rebuild=background} {id=alex;skeleton=off;rebuild=background}'
+also=$(for variant in $variants; do printf -- '--also %s ' "$variant"; done)
+# shellcheck disable=SC2086 # words are meant
+run micro-variants "$micro" --keys uniform --rounds 5 $also
+# shellcheck disable=SC2086
+run micro-slow-1 "$micro" --keys uniform --rounds 5 --slow 1 $also
+# shellcheck disable=SC2086
+run micro-slow-16 "$micro" --keys uniform --rounds 5 --slow 16 $also
+
 record index-stock --workload readrandom,seekrandom,multiget --keys uniform,cities --num 2000000 --learned index
 record index-tuned --workload readrandom,seekrandom,multiget --keys uniform --num 2000000 --learned index --against tuned
-record balanced-stock --workload balanced --keys uniform --num 1000000
 record equal-sides --workload readrandom --keys uniform --num 1000000 --learned memtable --b-options memtable_factory=skip_list

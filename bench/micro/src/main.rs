@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use clap::Parser;
 use comfy_table::Table;
-use mountdb_bench::{bootstrap_median, median};
+use mountdb_bench::{Machine, bootstrap_median, median};
 use mountdb_micro::keys::{Keys, Workload};
 use mountdb_micro::memtable::{Factory, NEWEST, Writers};
 use mountdb_micro::sides::{KEY_SETS, SIDES, capacity, warm_up};
@@ -194,6 +194,15 @@ fn compare(arguments: &Arguments, name: &str) -> Result<Vec<Outcome>> {
     Ok(outcomes)
 }
 
+/// The command as it was typed, the program by its name alone.
+fn command() -> String {
+    let arguments = std::env::args().skip(1);
+    std::iter::once("mountdb-micro".to_owned())
+        .chain(arguments)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let mut all = Vec::new();
@@ -238,7 +247,8 @@ fn main() -> Result<()> {
     println!("{table}");
     if let Some(path) = &arguments.json {
         let record = serde_json::json!({
-            "command": std::env::args().collect::<Vec<_>>().join(" "),
+            "command": command(),
+            "machine": Machine::detect(),
             "slow_nanos": SLOW.as_nanos() as u64,
             "outcomes": all,
         });
