@@ -25,3 +25,16 @@ pub fn run(case: Case) -> Result<(), String> {
     let text = CStr::from_bytes_until_nul(&message).map_or("no message".into(), CStr::to_string_lossy);
     Err(text.into_owned())
 }
+
+/// Option strings of the memtables that are compared; RocksDB's own comes first.
+pub fn memtables() -> Vec<String> {
+    unsafe extern "C" {
+        fn mountdb_test_memtable(number: usize) -> *const c_char;
+    }
+    // SAFETY: any number is allowed.
+    let all = (0..).map(|number| unsafe { mountdb_test_memtable(number) });
+    // SAFETY: what is not null is a C string that is never freed.
+    all.take_while(|text| !text.is_null())
+        .map(|text| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+        .collect()
+}

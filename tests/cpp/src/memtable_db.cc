@@ -4,6 +4,7 @@
 
 #include "db.h"
 #include "rocksdb/slice_transform.h"
+#include "variants.h"
 
 namespace mountdb::test {
 
@@ -139,29 +140,32 @@ CASE(mc_09_mempurge) {
 
 CASE(mt_06_write_modes_of_a_db) {
   enum Mode { kUnordered, kPipelined, kTwoQueues };
-  for (const Mode mode : {kUnordered, kPipelined, kTwoQueues}) {
-    TempDir dir;
-    rocksdb::Options options = DbOptions(Index::kPrimary);
-    options.unordered_write = mode == kUnordered;
-    options.enable_pipelined_write = mode == kPipelined;
-    options.two_write_queues = mode == kTwoQueues;
-    auto db = Open(options, dir / "db");
-    constexpr uint64_t kWrites = 4000;
-    InThreads(8, [&](size_t thread) {
-      const std::string own = "own" + std::to_string(thread);
-      for (uint64_t i = 0; i < kWrites; ++i) {
-        rocksdb::WriteBatch batch;
-        CHECK_OK(batch.Put("shared", std::to_string(thread)));
-        CHECK_OK(batch.Put(own, std::to_string(i)));
-        CHECK_OK(db->Write({}, &batch));
-        CHECK_EQ(Get(*db, own), std::to_string(i));
-      }
-    });
-    const Entries before = ScanAll(*db);
-    CHECK_EQ(before.size(), size_t{9});
-    CHECK_EQ(before[0].second, std::to_string(kWrites - 1));
-    CHECK_OK(db->Flush({}));
-    CHECK(ScanAll(*db) == before);
+  for (const std::string& memtable : kMemtables) {
+    for (const Mode mode : {kUnordered, kPipelined, kTwoQueues}) {
+      TempDir dir;
+      rocksdb::Options options = DbOptions(Index::kPrimary);
+      options.memtable_factory = Memtable(memtable);
+      options.unordered_write = mode == kUnordered;
+      options.enable_pipelined_write = mode == kPipelined;
+      options.two_write_queues = mode == kTwoQueues;
+      auto db = Open(options, dir / "db");
+      constexpr uint64_t kWrites = 4000;
+      InThreads(8, [&](size_t thread) {
+        const std::string own = "own" + std::to_string(thread);
+        for (uint64_t i = 0; i < kWrites; ++i) {
+          rocksdb::WriteBatch batch;
+          CHECK_OK(batch.Put("shared", std::to_string(thread)));
+          CHECK_OK(batch.Put(own, std::to_string(i)));
+          CHECK_OK(db->Write({}, &batch));
+          CHECK_EQ(Get(*db, own), std::to_string(i));
+        }
+      });
+      const Entries before = ScanAll(*db);
+      CHECK_EQ(before.size(), size_t{9});
+      CHECK_EQ(before[0].second, std::to_string(kWrites - 1));
+      CHECK_OK(db->Flush({}));
+      CHECK(ScanAll(*db) == before);
+    }
   }
 }
 
