@@ -9,10 +9,18 @@ pub use loom::sync::Mutex;
 #[cfg(feature = "loom")]
 pub use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 #[cfg(not(feature = "loom"))]
-pub use std::sync::Mutex;
+pub use parking_lot::Mutex;
 pub use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 #[cfg(not(feature = "loom"))]
 pub use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
+
+/// Runs `change` on what the lock guards.
+pub fn locked<T, R>(mutex: &Mutex<T>, change: impl FnOnce(&mut T) -> R) -> R {
+    #[cfg(feature = "loom")]
+    return change(&mut mutex.lock().expect("a model that panics has failed"));
+    #[cfg(not(feature = "loom"))]
+    change(&mut mutex.lock())
+}
 
 /// Waits a little: `round` counts the attempts so far. After a few dozen it gives the core away, because the holder of a lock
 /// may have been descheduled (on two cores with sixteen writers it usually was).

@@ -14,7 +14,7 @@ use super::{Memory, Tree};
 use crate::memtable::data_node::{DataNode, Gaps, Insert};
 use crate::memtable::entry::Entry;
 use crate::memtable::stats::Pause;
-use crate::memtable::sync::{Mutex, backoff};
+use crate::memtable::sync::{Mutex, backoff, locked};
 use crate::memtable::version::Locked;
 
 /// Called after a rebuild was asked for: whoever it wakes calls [`Tree::rebuild_pending`].
@@ -48,7 +48,7 @@ pub(super) struct Rebuilds {
 
 impl Rebuilds {
     fn pending<T>(&self, run: impl FnOnce(&mut Pending) -> T) -> T {
-        run(&mut self.pending.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+        locked(&self.pending, run)
     }
 }
 

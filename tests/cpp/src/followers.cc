@@ -41,8 +41,8 @@ CASE(secondary_instances_replay_the_log) {
   }
   bool replayed = false;
   for (int round = 0; round < 20; ++round) {
-    // Not before the end of a round: right after a flush a secondary instance of stock RocksDB does not see the last entries
-    // before a further one is in the log.
+    // Not before the end of a round: right after a flush a secondary instance of stock RocksDB does
+    // not see the last entries before a further one is in the log.
     for (int i = 0; i < 200; ++i) {
       if (i == 100 && round % 5 == 3) {
         voices.Flush();

@@ -1,5 +1,5 @@
-// What memtables report and what they take. Each case needs a process of its own (tests/memory.rs), since it counts all that
-// the process allocates.
+// What memtables report and what they take. Each case needs a process of its own (tests/memory.rs),
+// since it counts all that the process allocates.
 
 #include <malloc.h>
 #include <unistd.h>
@@ -207,20 +207,21 @@ CASE(mp_03_families_stay_within_the_write_buffer_manager) {
         CHECK_OK(db->DestroyColumnFamilyHandle(family));
       }
       CHECK_MSG(flushed >= 3, "only " + std::to_string(flushed) + " flushes");
-      // The sum over families is taken one by one while they change, hence exact only at rest; what the manager counts is
-      // what is allocated (mp_03_reported_bytes_are_allocated_bytes).
+      // The sum over families is taken one by one while they change, hence exact only at rest; what
+      // the manager counts is what is allocated (mp_03_reported_bytes_are_allocated_bytes).
       CHECK_MSG(rest <= 1.1 * kLimit && managed <= 1.1 * kLimit, numbers);
       CHECK_MSG(managed >= kLimit / 2, numbers);
     }
   }
 }
 
-// Measures one memtable (MOUNTDB_MEMTABLE) with one workload (MOUNTDB_WORKLOAD) in 500 column families, and prints what the
-// test compares. Workloads: `keys` and `values`, full memtables without and with values; `small N`, memtables that are flushed
-// after N entries; `trickle N`, such memtables after full ones. Only the full ones are tested: memtables of 100 entries take more
-// than a tenth above the skip list's, since data nodes grow by 4 and what they have outgrown stays in the arena. By hand:
-// MOUNTDB_CASE=mp_05_measure MOUNTDB_MEMTABLE=skip_list MOUNTDB_WORKLOAD='small 100' memory --exact child --ignored
-// --nocapture.
+// Measures one memtable (MOUNTDB_MEMTABLE) with one workload (MOUNTDB_WORKLOAD) in 500 column
+// families, and prints what the test compares. Workloads: `keys` and `values`, full memtables
+// without and with values; `small N`, memtables that are flushed after N entries; `trickle N`, such
+// memtables after full ones. Only the full ones are tested: memtables of 100 entries take more than
+// a tenth above the skip list's, since data nodes grow by 4 and what they have outgrown stays in
+// the arena. By hand: MOUNTDB_CASE=mp_05_measure MOUNTDB_MEMTABLE=skip_list MOUNTDB_WORKLOAD='small
+// 100' memory --exact child --ignored --nocapture.
 CASE(mp_05_measure) {
   constexpr size_t kFamilies = 500;
   constexpr size_t kRounds = 5;
@@ -239,7 +240,8 @@ CASE(mp_05_measure) {
   options.write_buffer_size = 64 << 10;
   options.max_write_buffer_size_to_maintain = 128 << 10;
   options.max_open_files = 100;
-  // A writer waits for the flush before its own, so that the backlog does not depend on the machine's load.
+  // A writer waits for the flush before its own, so that the backlog does not depend on the
+  // machine's load.
   options.max_write_buffer_number = 2;
   auto db = Open(options, dir / "db");
   const uint64_t before = Resident();

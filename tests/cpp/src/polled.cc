@@ -1,4 +1,5 @@
-// MT-05: everything that a database reports about its memtables, asked while they are filled, read and sealed.
+// MT-05: everything that a database reports about its memtables, asked while they are filled, read
+// and sealed.
 
 #include <atomic>
 #include <thread>

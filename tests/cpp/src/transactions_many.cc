@@ -33,7 +33,8 @@ int Total(rocksdb::DB& db, const rocksdb::ReadOptions& read) {
   return total;
 }
 
-// Moves an amount from one account to another in steps, so that keys are written more than once; false if it had to give up.
+// Moves an amount from one account to another in steps, so that keys are written more than once;
+// false if it had to give up.
 bool Move(TransactionDB& db, Rng& rng, const std::string& name) {
   std::unique_ptr<Transaction> transaction(db.BeginTransaction({}));
   CHECK_OK(transaction->SetName(name));
@@ -145,8 +146,9 @@ CASE(transactions_of_many_threads_unordered) {
   });
 }
 
-// Begins, commits and plain writes in one order on all memtables, with switches in between: which commits are refused, and how,
-// must not depend on the memtable. The versions that tell are in sealed memtables, kept by max_write_buffer_size_to_maintain.
+// Begins, commits and plain writes in one order on all memtables, with switches in between: which
+// commits are refused, and how, must not depend on the memtable. The versions that tell are in
+// sealed memtables, kept by max_write_buffer_size_to_maintain.
 CASE(optimistic_conflicts_in_sealed_memtables) {
   constexpr int64_t kKept = 64 << 20;
   // A byte keeps nothing that is flushed. 0 would let OptimisticTransactionDB choose.

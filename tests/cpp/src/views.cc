@@ -1,4 +1,5 @@
-// Every way of looking at a memtable that RocksDB offers, on each memtable of the list and on a sorted map.
+// Every way of looking at a memtable that RocksDB offers, on each memtable of the list and on a
+// sorted map.
 
 #include <algorithm>
 #include <filesystem>

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use mountdb_tree_tests::memtable::cursor::Cursor;
 use mountdb_tree_tests::memtable::entry::{Entry, Key};
+use mountdb_tree_tests::memtable::skeleton::{Content, Target};
 use mountdb_tree_tests::memtable::testing::{Rng, SMALL, TINY, entry};
 use mountdb_tree_tests::memtable::tree::{Memory, Shape, Tree};
-use mountdb_tree_tests::memtable::worker::{Gate, Skeletons};
+use mountdb_tree_tests::memtable::worker::{Gate, Mode, Skeletons};
 use parking_lot::Mutex;
 
 /// Periods of skeletons: none, one from every memtable.
@@ -23,7 +24,14 @@ const MEMTABLES: usize = 3;
 
 /// Counts what it hands out. Locks of `parking_lot`, unlike those of the standard library, are compiled for the sanitizer.
 #[derive(Clone, Default)]
-struct Counted(Arc<Mutex<(Vec<Box<[u64]>>, usize)>>);
+struct Counted(Arc<Mutex<Blocks>>);
+
+/// What was handed out, and how many bytes were asked for.
+#[derive(Default)]
+struct Blocks {
+    all: Vec<Box<[u64]>>,
+    bytes: usize,
+}
 
 // SAFETY: each allocation is a box of its own, aligned to 8, kept until the last clone is dropped: after the tree's.
 unsafe impl Memory for Counted {
@@ -31,8 +39,8 @@ unsafe impl Memory for Counted {
         let mut block = vec![u64::MAX; bytes.div_ceil(8)].into_boxed_slice();
         let address = block.as_mut_ptr().cast();
         let mut heap = self.0.lock();
-        heap.0.push(block);
-        heap.1 += bytes;
+        heap.all.push(block);
+        heap.bytes += bytes;
         address
     }
 }
@@ -176,11 +184,13 @@ impl Test {
     fn run(&self, seal: impl Fn()) {
         thread::scope(|scope| {
             let writers: Vec<_> = (0..WRITERS).map(|w| scope.spawn(move || self.write(w))).collect();
-            scope.spawn(|| self.poll());
-            scope.spawn(|| self.look_up(1));
-            scope.spawn(|| self.look_up(2));
-            scope.spawn(|| self.scan(true));
-            scope.spawn(|| self.scan(false));
+            let readers = [
+                scope.spawn(Box::new(|| self.poll()) as Box<dyn FnOnce() + Send>),
+                scope.spawn(Box::new(|| self.look_up(1))),
+                scope.spawn(Box::new(|| self.look_up(2))),
+                scope.spawn(Box::new(|| self.scan(true))),
+                scope.spawn(Box::new(|| self.scan(false))),
+            ];
             // Stopped also if a writer failed, or the scope would wait for ever.
             let written: Vec<_> = writers.into_iter().map(|w| w.join()).collect();
             if written.iter().all(Result::is_ok) {
@@ -188,6 +198,8 @@ impl Test {
             }
             self.stop.store(true, Ordering::Relaxed);
             written.into_iter().for_each(|w| w.expect("a writer failed"));
+            // Joined here: how a scope waits for its threads is precompiled, and looks like no synchronisation.
+            readers.into_iter().for_each(|r| r.join().expect("a reader failed"));
         });
     }
 
@@ -205,11 +217,23 @@ impl Test {
 }
 
 fn stress(shape: Shape, period: u32, seed: u64) {
-    let skeletons = Skeletons::<Counted>::new(period);
+    let (slots, content) = (
+        shape.slots,
+        if seed.is_multiple_of(2) {
+            Content::Models
+        } else {
+            Content::Keys
+        },
+    );
+    let mode = if period == 0 { Mode::Off } else { Mode::Periodic(period) };
+    let skeletons = Skeletons::<Counted>::new(mode, Target { slots, content });
     for memtable in 0..MEMTABLES {
         let memory = Counted::default();
-        let tree = Arc::new(Tree::new(memory.clone(), shape, skeletons.current(7)));
+        let tree = Arc::new(Tree::new(memory.clone(), shape, skeletons.current(7).map(|s| s.0)));
         let gate = Gate::open(&tree);
+        if shape.background_from <= shape.slots {
+            skeletons.rebuild_for(&tree, &gate);
+        }
         let test = Test {
             tree,
             hot: AtomicU64::new(0),
@@ -224,7 +248,7 @@ fn stress(shape: Shape, period: u32, seed: u64) {
                 thread::yield_now();
             }
         });
-        test.check(memory.0.lock().1);
+        test.check(memory.0.lock().bytes);
         // Except for the first, the worker may still be at it.
         gate.close();
     }
@@ -243,7 +267,9 @@ fn planted_race() {
             unsafe { e.as_ptr().cast_mut().add(1 + 3 + 8).cast::<u64>().write_unaligned(2) };
         });
         scope.spawn(|| {
-            while !told.load(Ordering::Relaxed) {}
+            while !told.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
             println!("value {}", value(tree.lookup(&e.key()).entry().unwrap()));
         });
     });
@@ -259,7 +285,12 @@ fn main() {
         |seed| seed.parse().unwrap(),
     );
     for period in PERIODS {
-        for shape in [TINY, SMALL, Shape::default()] {
+        let background = Shape {
+            slots: 64,
+            background_from: 16,
+            ..SMALL
+        };
+        for shape in [TINY, SMALL, Shape::default(), background] {
             println!("mt_05: {shape:?}, period {period}, MOUNTDB_SEED={seed}");
             stress(shape, *period, seed);
         }

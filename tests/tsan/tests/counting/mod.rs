@@ -4,6 +4,8 @@ use std::cell::Cell;
 pub use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{self, Ordering};
 
+pub use parking_lot::Mutex;
+
 thread_local! {
     static READS: Cell<u64> = const { Cell::new(0) };
 }
@@ -93,3 +95,26 @@ pub fn backoff(round: &mut u32) {
 
 /// Changes nothing that is counted.
 pub fn prefetch(_: *const u8) {}
+
+#[repr(transparent)]
+#[derive(Debug, Default)]
+pub struct AtomicU32(atomic::AtomicU32);
+
+impl AtomicU32 {
+    pub const fn new(value: u32) -> Self {
+        AtomicU32(atomic::AtomicU32::new(value))
+    }
+
+    pub fn load(&self, order: Ordering) -> u32 {
+        count();
+        self.0.load(order)
+    }
+
+    pub fn store(&self, value: u32, order: Ordering) {
+        self.0.store(value, order);
+    }
+}
+
+pub fn locked<T, R>(mutex: &Mutex<T>, change: impl FnOnce(&mut T) -> R) -> R {
+    change(&mut mutex.lock())
+}
