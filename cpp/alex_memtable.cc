@@ -92,29 +92,24 @@ class AlexIterator final : public MemTableRep::Iterator {
     return ToRust(memtable_key != nullptr ? GetLengthPrefixedSlice(memtable_key) : internal_key);
   }
 
-  // Checks the entry and the two before it. A key that has become another one
-  // is not where a search for it ends: one that is too small now lies before.
+  // Checks the entry (the last one at the end) and the two before it. A key that
+  // has become another one is not where a search for it ends: one that is too
+  // small now lies before.
   Status CheckAround(bool allow_data, bool detect_key_out_of_order,
                      const KeyValidation& validate) const {
-    ffi::MemCursor cursor = cursor_;
+    ffi::MemCursor cursor = Valid() ? cursor_ : rep_.last();
     const char* after = nullptr;
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 3 && cursor.entry != nullptr; ++i) {
       const char* entry = reinterpret_cast<const char*>(cursor.entry);
-      if (entry != nullptr) {
-        Status status = validate != nullptr ? validate(entry, allow_data) : Status::OK();
-        if (status.ok() && after != nullptr && detect_key_out_of_order &&
-            comparator_(entry, after) >= 0) {
-          status = OutOfOrder(entry, after, allow_data);
-        }
-        if (!status.ok()) {
-          return status;
-        }
-        rep_.prev(cursor);
-      } else if (i == 0) {
-        cursor = rep_.last();
-      } else {
-        break;
+      Status status = validate != nullptr ? validate(entry, allow_data) : Status::OK();
+      if (status.ok() && after != nullptr && detect_key_out_of_order &&
+          comparator_(entry, after) >= 0) {
+        status = OutOfOrder(entry, after, allow_data);
       }
+      if (!status.ok()) {
+        return status;
+      }
+      rep_.prev(cursor);
       after = entry;
     }
     return Status::OK();

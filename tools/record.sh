@@ -16,8 +16,14 @@ run() {
     shift
     # shellcheck disable=SC2254 # a pattern is meant
     case $what in $pattern) ;; *) return 0 ;; esac
+    # A record is never replaced: a later run of the same day gets a number.
+    file=$folder/$(date +%F)-$what n=1
+    while [ -e "$file.json" ]; do
+        n=$((n + 1))
+        file=$folder/$(date +%F)-$what-$n
+    done
     echo "== $what: $*"
-    "$@" --json "$folder/$(date +%F)-$what.json"
+    "$@" --json "$file.json"
 }
 
 record() {
@@ -50,11 +56,11 @@ variants='{id=alex;skeleton=single;skeleton_content=keys} {id=alex;skeleton=off;
 {id=alex;skeleton=off;data_node_slots=4096;rebuild=background} {id=alex;skeleton=off;rebuild=background}'
 also=$(for variant in $variants; do printf -- '--also %s ' "$variant"; done)
 # shellcheck disable=SC2086 # words are meant
-run micro-variants "$micro" --keys uniform --rounds 5 $also
+run micro-variants "$micro" --keys uniform --rounds 3 $also
 # shellcheck disable=SC2086
-run micro-slow-1 "$micro" --keys uniform --rounds 5 --slow 1 $also
+run micro-slow-1 "$micro" --keys uniform --rounds 3 --slow 1 $also
 # shellcheck disable=SC2086
-run micro-slow-16 "$micro" --keys uniform --rounds 5 --slow 16 $also
+run micro-slow-16 "$micro" --keys uniform --rounds 3 --slow 16 $also
 
 record index-stock --workload readrandom,seekrandom,multiget --keys uniform,cities --num 2000000 --learned index
 record index-tuned --workload readrandom,seekrandom,multiget --keys uniform --num 2000000 --learned index --against tuned

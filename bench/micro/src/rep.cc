@@ -27,7 +27,8 @@ struct Memtable {
       : comparator(rocksdb::InternalKeyComparator(rocksdb::BytewiseComparator())),
         rep(factory->CreateMemTableRep(comparator, &arena, nullptr, nullptr, 0)) {}
 
-  rocksdb::ConcurrentArena arena;
+  // The block size that RocksDB chooses for memtables of 64 MiB.
+  rocksdb::ConcurrentArena arena{1 << 20};
   const rocksdb::MemTable::KeyComparator comparator;
   const std::unique_ptr<MemTableRep> rep;
 };

@@ -51,6 +51,9 @@ const PIECE_BITS: u32 = 5;
 /// Most pieces of a node.
 const PIECES: usize = (1 << PIECE_BITS) - 1;
 
+/// Most bytes of the first keys of a node's pieces, as many as the node has itself.
+const FIRSTS: usize = 4096;
+
 /// A local projection: an immutable object in the memory of a tree or a skeleton, or none for the tree's projection. One word, so
 /// that a reader that races with a rebuild has the old one or the new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,9 +196,14 @@ impl Choice {
             .filter_map(|(_, entry)| entry.key().user.strip_prefix(prefix));
         let numbers: Vec<u64> = numbers.map(|rest| piece_number(&pieces, &firsts, rest)).collect();
         let piece_ties = numbers.windows(2).filter(|pair| pair[0] == pair[1]).count() + (n - numbers.len());
-        match (piece_ties.min(ties) <= limit, piece_ties < ties) {
+        // Keys may be megabytes long, and the pieces' first keys as well.
+        match (
+            piece_ties.min(ties) <= limit,
+            piece_ties < ties && firsts.len() <= FIRSTS,
+        ) {
             (false, _) => None,
             (true, true) => Some(choice(Kind::Pieces, prefix, pieces, firsts)),
+            (true, false) if ties > limit => None,
             (true, false) => Some(choice(Kind::Prefix, prefix, Vec::new(), Vec::new())),
         }
     }
