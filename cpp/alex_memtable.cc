@@ -119,12 +119,17 @@ class AlexIterator final : public MemTableRep::Iterator {
     assert(Valid());
     const char* from = key();
     forward ? Next() : Prev();
+    Status status;
     if (Valid() && (comparator_(from, key()) < 0) != forward) {
-      const char* to = key();
-      cursor_ = {};
-      return OutOfOrder(from, to, allow_data);
+      status = OutOfOrder(from, key(), allow_data);
+    } else if (!forward) {
+      // A step back is a search in a skip list, which would see this one too.
+      status = CheckAround(allow_data, true, nullptr);
     }
-    return Status::OK();
+    if (!status.ok()) {
+      cursor_ = {};
+    }
+    return status;
   }
 
   const ffi::AlexRep& rep_;
