@@ -11,7 +11,6 @@ const std::vector<std::string> kMemtables = {
     "{id=alex;skeleton_period=1}",
     "{id=alex;skeleton_period=10}",
     "{id=alex;skeleton=single;skeleton_content=keys}",
-    "{id=alex;skeleton=off;data_node_slots=512;rebuild=background}",
 };
 
 std::shared_ptr<rocksdb::MemTableRepFactory> Memtable(const std::string& options) {
