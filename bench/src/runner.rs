@@ -130,10 +130,7 @@ pub fn compare_phases(config: &Config, sets: &[KeySet], (a, b): (Side, Side)) ->
         }
         progress.inc(1);
     }
-    let flushes = PerSide {
-        a: median(&flushes.a) as u64,
-        b: median(&flushes.b) as u64,
-    };
+    let flushes = flushes.medians();
     let (count, none) = (sets.len(), PerSide { a: None, b: None });
     Ok(scenes
         .iter()
@@ -159,6 +156,16 @@ struct Loaded {
 struct Rates {
     a: Vec<f64>,
     b: Vec<f64>,
+}
+
+impl Rates {
+    /// Of numbers that are counts.
+    fn medians(&self) -> PerSide<u64> {
+        PerSide {
+            a: median(&self.a) as u64,
+            b: median(&self.b) as u64,
+        }
+    }
 }
 
 struct Runner<'a> {
@@ -209,11 +216,7 @@ impl Runner<'_> {
                 Ok(rate)
             },
         )?;
-        let flushes = PerSide {
-            a: median(&flushes.a) as u64,
-            b: median(&flushes.b) as u64,
-        };
-        Ok(self.outcome(rates, index, flushes))
+        Ok(self.outcome(rates, index, flushes.medians()))
     }
 
     /// Loads both sides at once, each on one thread, and checks what they answer.

@@ -3,7 +3,7 @@
 //! It keeps the fences that cut the old memtable into data nodes of equal load, the projection that fits its keys, and for each
 //! node a local projection, a model and knots: slot keys at equal distances, between which the slots of the new node get keys along
 //! a straight line. With a knot per slot that is the paper's skeleton (`Content::Keys`); a knot every 16 slots follows the
-//! distribution as well and takes a sixteenth of the memory (`Content::Models`).
+//! distribution as well and takes an eleventh of the memory (`Content::Models`).
 
 use super::data_node::{Choice, Gaps, Local, Plan};
 use super::entry::{Entry, encode};
@@ -246,14 +246,17 @@ impl Draft {
     /// Chooses a local projection if the tree's is too coarse, and puts its numbers into `items`. The last one is good enough for the
     /// next node more often than not.
     fn local(&mut self, items: &mut [(u64, Entry)]) -> Local {
-        if Choice::make(items).is_none() {
+        let Some(mut choice) = Choice::make(items) else {
             return Local::TREE;
-        }
+        };
         let last = self.plans.last().map_or(Local::TREE, |plan| plan.local);
         if last != Local::TREE {
             renumber(items, last);
+            match Choice::make(items) {
+                Some(finer) => choice = finer,
+                None => return last,
+            }
         }
-        let Some(choice) = Choice::make(items) else { return last };
         let mut memory = vec![0u64; choice.bytes().div_ceil(8)].into_boxed_slice();
         // SAFETY: large enough and aligned; the box stays where it is until the skeleton dies.
         let local = unsafe { choice.write(memory.as_mut_ptr().cast()) };

@@ -60,16 +60,18 @@ impl<M: Memory> Gate<M> {
     fn build(&self, family: &Family, due: bool, target: Target) -> Option<Built> {
         let tree = self.tree.lock();
         let tree = tree.as_ref()?;
-        let fit = fit(tree, target);
-        // One refresh out of turn: if the next memtable does not fit either, the keys are of a kind that no skeleton fits.
-        let refresh = due || fit == Fit::Empty || (fit == Fit::Split && !family.refreshed);
-        if !refresh {
-            return None;
-        }
+        let out_of_turn = !due
+            && match fit(tree, target) {
+                Fit::Good => return None,
+                Fit::Empty => false,
+                // If the memtable after a refresh does not fit either, the keys are of a kind that no skeleton fits.
+                Fit::Split if family.refreshed => return None,
+                Fit::Split => true,
+            };
         let skeleton = Skeleton::build(tree, target, || self.closing.load(Ordering::Relaxed)).ok()?;
         Some(Built {
             skeleton: skeleton.map(Arc::new),
-            out_of_turn: !due && fit == Fit::Split,
+            out_of_turn,
         })
     }
 

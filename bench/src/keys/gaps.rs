@@ -3,8 +3,9 @@
 //! The gap between neighbours is a product of random factors. Each factor belongs to a scale: it stays the same for a number of keys,
 //! geometric with the scale's length as mean, and is log-normal with the scale's deviation. A model with error bound epsilon has to
 //! follow the factors whose scale is longer than epsilon; shorter ones look like noise. Where keys come in bursts, those of one burst
-//! stand close together, and the gap after it makes up for that: a model follows bursts that are longer than twice epsilon. The deviations are chosen so that the number
-//! of optimal segments for epsilon 32, 128 and 1024 is that of the published data set (`bench/micro/tests/hardness.rs`).
+//! stand close together, and the gap after it makes up for that: a model follows bursts that are longer than twice epsilon. The
+//! deviations are chosen so that the number of optimal segments for epsilon 32, 128 and 1024 is that of the published data set
+//! (`bench/micro/tests/hardness.rs`).
 
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};

@@ -32,6 +32,17 @@ pub enum KeySource {
     Sosd(PathBuf),
 }
 
+/// All sources but files, by name.
+const NAMED: [(&str, KeySource); 7] = [
+    ("cities", KeySource::Cities),
+    ("uniform", KeySource::Uniform),
+    ("sequential", KeySource::Sequential),
+    ("covid", KeySource::Covid),
+    ("facebook", KeySource::Facebook),
+    ("genome", KeySource::Genome),
+    ("osm", KeySource::Osm),
+];
+
 impl KeySource {
     /// Produces the keys for `num` entries. A source that holds more keys than that is thinned out evenly, so that its
     /// distribution stays; one that holds fewer is used whole, and the workloads cycle through it.
@@ -61,35 +72,24 @@ impl FromStr for KeySource {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "cities" => Ok(KeySource::Cities),
-            "uniform" => Ok(KeySource::Uniform),
-            "sequential" => Ok(KeySource::Sequential),
-            "covid" => Ok(KeySource::Covid),
-            "facebook" => Ok(KeySource::Facebook),
-            "genome" => Ok(KeySource::Genome),
-            "osm" => Ok(KeySource::Osm),
-            path if path.ends_with(".sosd") || path.ends_with(".u64") || path.contains('/') => {
-                Ok(KeySource::Sosd(PathBuf::from(path)))
-            }
-            other => Err(format!(
-                "unknown key set {other:?}: expected cities, uniform, sequential, covid, facebook, genome, osm or the path of a .sosd file"
-            )),
+        if let Some((_, source)) = NAMED.iter().find(|(name, _)| *name == text) {
+            return Ok(source.clone());
         }
+        if text.ends_with(".sosd") || text.ends_with(".u64") || text.contains('/') {
+            return Ok(KeySource::Sosd(PathBuf::from(text)));
+        }
+        let names = NAMED.map(|(name, _)| name).join(", ");
+        Err(format!(
+            "unknown key set {text:?}: expected {names} or the path of a .sosd file"
+        ))
     }
 }
 
 impl std::fmt::Display for KeySource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            KeySource::Cities => f.write_str("cities"),
-            KeySource::Uniform => f.write_str("uniform"),
-            KeySource::Sequential => f.write_str("sequential"),
-            KeySource::Covid => f.write_str("covid"),
-            KeySource::Facebook => f.write_str("facebook"),
-            KeySource::Genome => f.write_str("genome"),
-            KeySource::Osm => f.write_str("osm"),
-            KeySource::Sosd(path) => write!(f, "{}", path.display()),
+        match (self, NAMED.iter().find(|(_, source)| source == self)) {
+            (KeySource::Sosd(path), _) => write!(f, "{}", path.display()),
+            (_, named) => f.write_str(named.map_or("", |(name, _)| name)),
         }
     }
 }
@@ -142,15 +142,7 @@ mod tests {
 
     #[test]
     fn every_source_yields_distinct_ascending_keys() {
-        for source in [
-            KeySource::Cities,
-            KeySource::Uniform,
-            KeySource::Sequential,
-            KeySource::Covid,
-            KeySource::Facebook,
-            KeySource::Genome,
-            KeySource::Osm,
-        ] {
+        for (_, source) in NAMED {
             let set = source.load(50_000, 7).unwrap();
             assert_eq!(set.keys().len(), 50_000, "{source}");
             assert_ascending(set.keys());
@@ -177,6 +169,9 @@ mod tests {
 
     #[test]
     fn names_parse_and_unknown_ones_are_refused() {
+        for (name, source) in NAMED {
+            assert_eq!((source.to_string(), name.parse()), (name.to_owned(), Ok(source)));
+        }
         assert_eq!("cities".parse::<KeySource>().unwrap(), KeySource::Cities);
         assert_eq!(
             "a/b.sosd".parse::<KeySource>().unwrap(),

@@ -84,7 +84,7 @@ impl Local {
     /// Whether keys of different slot keys may have the same user key.
     #[inline]
     pub fn is_sequence(self) -> bool {
-        // SAFETY: see `parts`.
+        // SAFETY: the object lives as long as the nodes that point to it.
         self.0
             .is_some_and(|head| unsafe { head.as_ref() }.kind == Kind::Sequence)
     }
@@ -187,25 +187,20 @@ impl Choice {
         let ties = neighbours(items)
             .filter(|(x, y)| load_be(x.user, prefix.len()) == load_be(y.user, prefix.len()))
             .count();
-        if ties * 4 <= n {
-            return (ties <= limit).then(|| choice(Kind::Prefix, prefix, Vec::new(), Vec::new()));
+        let mut best = (ties, choice(Kind::Prefix, prefix, Vec::new(), Vec::new()));
+        if ties * 4 > n {
+            let (pieces, firsts) = cut(items, prefix);
+            let numbers = items
+                .iter()
+                .filter_map(|(_, entry)| entry.key().user.strip_prefix(prefix));
+            let numbers: Vec<u64> = numbers.map(|rest| piece_number(&pieces, &firsts, rest)).collect();
+            let piece_ties = numbers.windows(2).filter(|pair| pair[0] == pair[1]).count() + (n - numbers.len());
+            // Keys may be megabytes long, and the pieces' first keys as well.
+            if piece_ties < ties && firsts.len() <= FIRSTS {
+                best = (piece_ties, choice(Kind::Pieces, prefix, pieces, firsts));
+            }
         }
-        let (pieces, firsts) = cut(items, prefix);
-        let numbers = items
-            .iter()
-            .filter_map(|(_, entry)| entry.key().user.strip_prefix(prefix));
-        let numbers: Vec<u64> = numbers.map(|rest| piece_number(&pieces, &firsts, rest)).collect();
-        let piece_ties = numbers.windows(2).filter(|pair| pair[0] == pair[1]).count() + (n - numbers.len());
-        // Keys may be megabytes long, and the pieces' first keys as well.
-        match (
-            piece_ties.min(ties) <= limit,
-            piece_ties < ties && firsts.len() <= FIRSTS,
-        ) {
-            (false, _) => None,
-            (true, true) => Some(choice(Kind::Pieces, prefix, pieces, firsts)),
-            (true, false) if ties > limit => None,
-            (true, false) => Some(choice(Kind::Prefix, prefix, Vec::new(), Vec::new())),
-        }
+        (best.0 <= limit).then_some(best.1)
     }
 
     /// Bytes of the object.

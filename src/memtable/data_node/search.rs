@@ -76,6 +76,12 @@ impl DataNode {
         self.search_at(key, x, self.header().model.predict(x, self.slots()))
     }
 
+    /// First slot whose key is not below `x`, occupied or not, searched outwards from `guess`.
+    #[inline]
+    fn bound(self, x: u64, guess: usize) -> usize {
+        lower_bound(self.slots(), guess, x, |i| self.slot(i).key.load(Acquire))
+    }
+
     /// As [`DataNode::search`], if the place of the key, whose local number is `x`, is right before or after the entry in `slot`; with
     /// the occupied slot to the left of that place.
     #[inline]
@@ -117,7 +123,7 @@ impl DataNode {
     #[inline]
     pub(super) fn search_at(self, key: &Key, x: u64, guess: usize) -> Found {
         let slots = self.slots();
-        let bound = lower_bound(slots, guess, x, |i| self.slot(i).key.load(Acquire));
+        let bound = self.bound(x, guess);
         let slot = self.occupied_from(bound);
         let none = Found {
             slot: slots,
@@ -153,11 +159,8 @@ impl DataNode {
 
     /// The entry that [`DataNode::search`] will most likely look at, found without touching any entry or checking anything.
     pub fn peek(self, key: &Key, p: u64) -> Option<Entry> {
-        let slots = self.slots();
         let x = self.local().number(key, p);
-        let bound = lower_bound(slots, self.header().model.predict(x, slots), x, |i| {
-            self.slot(i).key.load(Acquire)
-        });
+        let bound = self.bound(x, self.header().model.predict(x, self.slots()));
         self.entry(self.occupied_from(bound))
     }
 

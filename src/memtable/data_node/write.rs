@@ -12,6 +12,10 @@ impl DataNode {
         let at = self.slot(slot);
         at.key.store(key, Release);
         at.entry.store(entry.as_ptr().cast_mut(), Release);
+        self.mark(slot);
+    }
+
+    fn mark(self, slot: usize) {
         let bits = self.bits(slot / 64);
         bits.store(bits.load(Relaxed) | 1 << (slot % 64), Release);
     }
@@ -80,16 +84,12 @@ impl DataNode {
             self.slot(to).key.store(source.key.load(Relaxed), Release);
             self.slot(to).entry.store(source.entry.load(Relaxed), Release);
         };
-        let mark = |slot: usize| {
-            let bits = self.bits(slot / 64);
-            bits.store(bits.load(Relaxed) | 1 << (slot % 64), Release);
-        };
         match down {
             Some(gap) if up >= slots || after_left - gap <= up - right => {
                 for to in gap..after_left - 1 {
                     move_slot(to + 1, to);
                 }
-                mark(gap);
+                self.mark(gap);
                 after_left - 1
             }
             _ => {
@@ -97,7 +97,7 @@ impl DataNode {
                 for to in (right + 1..=up).rev() {
                     move_slot(to - 1, to);
                 }
-                mark(up);
+                self.mark(up);
                 right
             }
         }
@@ -162,10 +162,7 @@ impl DataNode {
         let slots = self.slots();
         let n = items.len();
         assert!(n <= slots, "a rebuild fits");
-        header
-            .high
-            .store(high.0.map_or(ptr::null_mut(), |e| e.as_ptr().cast_mut()), Release);
-        header.high_proj.store(high.1, Release);
+        self.set_high(high);
         header.local.store(local.as_ptr(), Release);
         let fill = if pattern == Pattern::Descending && n == 0 {
             0
@@ -203,13 +200,17 @@ impl DataNode {
         }
     }
 
-    /// Moves the high fence down to where nothing is left at or above it.
-    pub fn lower_high(self, _: &Locked<'_>, high: Fence) {
+    fn set_high(self, high: Fence) {
         let header = self.header();
         header
             .high
             .store(high.0.map_or(ptr::null_mut(), |e| e.as_ptr().cast_mut()), Release);
         header.high_proj.store(high.1, Release);
-        header.streak.store(0, Relaxed);
+    }
+
+    /// Moves the high fence down to where nothing is left at or above it.
+    pub fn lower_high(self, _: &Locked<'_>, high: Fence) {
+        self.set_high(high);
+        self.header().streak.store(0, Relaxed);
     }
 }

@@ -12,7 +12,7 @@ mod rebuild;
 
 use std::sync::Arc;
 
-use super::data_node::{Choice, DataNode, Gaps, Local, MAX_SLOTS, PAGE_SLOTS};
+use super::data_node::{Choice, DataNode, Fence, Gaps, Local, MAX_SLOTS, PAGE_SLOTS};
 use super::entry::{Entry, Key};
 use super::model_node::{Child, ModelNode, Separator};
 use super::skeleton::Skeleton;
@@ -156,13 +156,7 @@ impl<M: Memory> Tree<M> {
         Some(unsafe { choice.write(self.memory.allocate(bytes)) })
     }
 
-    fn data_node(
-        &self,
-        slots: usize,
-        low: (Option<Entry>, u64),
-        high: (Option<Entry>, u64),
-        gaps: &Gaps<'_>,
-    ) -> DataNode {
+    fn data_node(&self, slots: usize, low: Fence, high: Fence, gaps: &Gaps<'_>) -> DataNode {
         let bytes = DataNode::bytes(slots);
         let sparse = slots > PAGE_SLOTS || slots >= self.shape.background_from;
         self.counters.node_bytes(bytes);
@@ -175,7 +169,7 @@ impl<M: Memory> Tree<M> {
         self.projection.project(key.user)
     }
 
-    fn fence_proj(&self, fence: Option<Entry>, open: u64) -> (Option<Entry>, u64) {
+    fn fence_proj(&self, fence: Option<Entry>, open: u64) -> Fence {
         (fence, fence.map_or(open, |f| self.project(&f.key())))
     }
 
