@@ -1,10 +1,12 @@
 #include "cpp/pgm_index.h"
 
-#include <optional>
+#include <cstddef>
 
 #include "cpp/convert.h"
-#include "mountdb/src/ffi.rs.h"
+#include "cpp/index_wrappers.h"
+#include "cpp/option_types.h"
 #include "rocksdb/comparator.h"
+#include "rocksdb/table.h"
 
 namespace mountdb {
 
@@ -25,44 +27,10 @@ const Comparator* OtherThanBytewise(const Comparator* comparator) {
   return comparator == rocksdb::BytewiseComparator() ? nullptr : comparator;
 }
 
-class PgmBuilder final : public UserDefinedIndexBuilder {
- public:
-  explicit PgmBuilder(const Comparator* comparator)
-      : comparator_(comparator), builder_(ffi::pgm_builder(comparator != nullptr)) {}
-
-  Slice AddIndexEntry(const Slice& last, const Slice* next, const BlockHandle& handle,
-                      std::string*, const IndexEntryContext& context) override {
-    if (comparator_ != nullptr && comparator_->timestamp_size() > 0) {
-      // Versions of one key are ordered by timestamp first, which tags do not
-      // know: without one, a seek starts at the first block of the key.
-      builder_->add(ToRust(last), {}, false, handle.offset, handle.size, {0, 0});
-    } else if (comparator_ != nullptr && next != nullptr &&
-               comparator_->Compare(last, *next) == 0) {
-      builder_->add_straddling(ToRust(last), handle.offset, handle.size, context.last_key_tag);
-    } else {
-      builder_->add(ToRust(last), ToRust(next != nullptr ? *next : Slice()), next != nullptr,
-                    handle.offset, handle.size, {context.last_key_tag, context.first_key_tag});
-    }
-    // The separator is chosen later, for a whole group; RocksDB's wrapper
-    // returns its own index's.
-    return last;
-  }
-
-  Status Finish(Slice* contents) override {
-    return ToStatus([&] { *contents = ToRocksDb(builder_->finish()); });
-  }
-
-  uint64_t EstimatedSize() const override { return builder_->estimated_size(); }
-
- private:
-  const Comparator* const comparator_;
-  rust::Box<ffi::PgmBuilder> builder_;
-};
-
 class PgmIterator final : public UserDefinedIndexIterator {
  public:
-  PgmIterator(const ffi::PgmReader& reader, const Slice& block)
-      : reader_(reader), block_(ToRust(block)), cursor_(ffi::pgm_cursor()) {}
+  PgmIterator(const ffi::PgmReader& reader, rust::Slice<const uint8_t> block)
+      : reader_(reader), block_(block), cursor_(ffi::pgm_cursor()) {}
 
   // Bounds are left to the table iterator, which knows the keys: an index entry
   // is reported as in bounds, the end of the index as the end of the file.
@@ -107,25 +75,60 @@ class PgmIterator final : public UserDefinedIndexIterator {
   UserDefinedIndexBuilder::BlockHandle handle_{};
 };
 
-class PgmReader final : public UserDefinedIndexReader {
- public:
-  PgmReader(rust::Box<ffi::PgmReader> reader, const Slice& block)
-      : reader_(std::move(reader)), block_(block) {}
-
-  std::unique_ptr<UserDefinedIndexIterator> NewIterator(const rocksdb::ReadOptions&) override {
-    return std::make_unique<PgmIterator>(*reader_, block_);
-  }
-
-  size_t ApproximateMemoryUsage() const override {
-    return sizeof(*this) + block_.size() + reader_->memory_usage();
-  }
-
- private:
-  const rust::Box<ffi::PgmReader> reader_;
-  const Slice block_;  // the table keeps the block in memory
-};
+const std::unordered_map<std::string, rocksdb::OptionTypeInfo>& OptionTypes() {
+  static const auto* types = new std::unordered_map<std::string, rocksdb::OptionTypeInfo>{
+      {"mode",
+       Choice<PgmMode>("mode", offsetof(PgmIndexOptions, mode), {"alongside", "replace"})}};
+  return *types;
+}
 
 }  // namespace
+
+PgmBuilder::PgmBuilder(const Comparator* comparator)
+    : comparator_(comparator), builder_(ffi::pgm_builder(comparator != nullptr)) {}
+
+Slice PgmBuilder::AddIndexEntry(const Slice& last, const Slice* next, const BlockHandle& handle,
+                                std::string*, const IndexEntryContext& context) {
+  if (comparator_ != nullptr && comparator_->timestamp_size() > 0) {
+    // Versions of one key are ordered by timestamp first, which tags do not
+    // know: without one, a seek starts at the first block of the key.
+    builder_->add(ToRust(last), {}, false, handle.offset, handle.size, {0, 0});
+  } else if (comparator_ != nullptr && next != nullptr && comparator_->Compare(last, *next) == 0) {
+    builder_->add_straddling(ToRust(last), handle.offset, handle.size, context.last_key_tag);
+  } else {
+    builder_->add(ToRust(last), ToRust(next != nullptr ? *next : Slice()), next != nullptr,
+                  handle.offset, handle.size, {context.last_key_tag, context.first_key_tag});
+  }
+  // The separator is chosen later, for a whole group; RocksDB's wrapper
+  // returns its own index's.
+  return last;
+}
+
+Status PgmBuilder::Finish(Slice* contents) {
+  return ToStatus([&] { *contents = ToRocksDb(builder_->finish()); });
+}
+
+PgmReader::PgmReader(rust::Box<ffi::PgmReader> reader, const Slice& block)
+    : reader_(std::move(reader)), block_(ToRust(block)) {}
+
+std::unique_ptr<UserDefinedIndexIterator> PgmReader::NewIterator(const rocksdb::ReadOptions&) {
+  return std::make_unique<PgmIterator>(*reader_, block_);
+}
+
+size_t PgmReader::ApproximateMemoryUsage() const {
+  return sizeof(*this) + block_.size() + reader_->memory_usage();
+}
+
+PgmIndexFactory::PgmIndexFactory(const PgmIndexOptions& options)
+    : options_(options), extension_(NewIndexExtension(options_)) {
+  RegisterOptions("PgmIndexOptions", &options_, &OptionTypes());
+}
+
+const void* PgmIndexFactory::GetOptionsPtr(const std::string& name) const {
+  // UserDefinedIndexExtension::kName(), which only a patched RocksDB declares.
+  return name == "UserDefinedIndexExtension" ? extension_.get()
+                                             : UserDefinedIndexFactory::GetOptionsPtr(name);
+}
 
 Status PgmIndexFactory::ValidateOptions(const rocksdb::DBOptions& db_options,
                                         const rocksdb::ColumnFamilyOptions& cf_options) const {
@@ -141,6 +144,21 @@ Status PgmIndexFactory::ValidateOptions(const rocksdb::DBOptions& db_options,
             " has user-defined timestamps, for which the learned index brings nothing; unset "
             "user_defined_index_factory for this column family");
   }
+  if (options_.mode == PgmMode::kReplace) {
+    if (extension_ == nullptr) {
+      return Status::InvalidArgument(
+          "user_defined_index_factory={id=pgm;mode=replace}",
+          "this RocksDB was built without mountdb's patches; set mode=alongside");
+    }
+    const auto* table = cf_options.table_factory == nullptr
+                            ? nullptr
+                            : cf_options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
+    if (table != nullptr && !table->use_udi_as_primary_index) {
+      return Status::InvalidArgument(
+          "user_defined_index_factory={id=pgm;mode=replace}",
+          "files without RocksDB's own index need use_udi_as_primary_index=true");
+    }
+  }
   return UserDefinedIndexFactory::ValidateOptions(db_options, cf_options);
 }
 
@@ -148,9 +166,12 @@ Status PgmIndexFactory::ConfigureOptions(
     const rocksdb::ConfigOptions& config,
     const std::unordered_map<std::string, std::string>& options,
     std::unordered_map<std::string, std::string>* unused) {
-  Status status = CheckOptionNames(kNickName(), {}, config, options);
+  Status status = CheckOptionNames(kNickName(), {"mode"}, config, options);
+  if (status.ok()) {
+    status = UserDefinedIndexFactory::ConfigureOptions(config, options, unused);
+  }
   option_error_ = status;
-  return status.ok() ? UserDefinedIndexFactory::ConfigureOptions(config, options, unused) : status;
+  return status;
 }
 
 UserDefinedIndexBuilder* PgmIndexFactory::NewBuilder() const { return new PgmBuilder(nullptr); }

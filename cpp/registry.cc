@@ -58,8 +58,9 @@ std::shared_ptr<rocksdb::MemTableRepFactory> NewAlexMemTableFactory(
   return std::make_shared<AlexMemTableFactory>(options);
 }
 
-std::shared_ptr<rocksdb::UserDefinedIndexFactory> NewPgmIndexFactory() {
-  return std::make_shared<PgmIndexFactory>();
+std::shared_ptr<rocksdb::UserDefinedIndexFactory> NewPgmIndexFactory(
+    const PgmIndexOptions& options) {
+  return std::make_shared<PgmIndexFactory>(options);
 }
 
 namespace ffi {

@@ -44,6 +44,17 @@ struct AlexMemTableOptions {
   uint32_t data_node_slots = 256;
 };
 
+// Which indexes new files get.
+enum class PgmMode { kAlongside, kReplace };
+
+// In option strings: {id=pgm;mode=replace}. Files are read whatever their mode.
+struct PgmIndexOptions {
+  // "alongside": RocksDB's own index too. "replace": the learned index only, in
+  // a RocksDB that is patched for it; no other RocksDB opens such files. Needs
+  // use_udi_as_primary_index.
+  PgmMode mode = PgmMode::kAlongside;
+};
+
 // Makes AlexMemTableFactory ("alex") and PgmIndexFactory ("pgm") known to
 // ObjectLibrary::Default(), and thereby to option strings and OPTIONS files.
 // May be called any number of times and from any thread.
@@ -55,6 +66,7 @@ extern "C" int mountdb_register(rocksdb::ObjectLibrary& library, const std::stri
 std::shared_ptr<rocksdb::MemTableRepFactory> NewAlexMemTableFactory(
     const AlexMemTableOptions& options = {});
 
-std::shared_ptr<rocksdb::UserDefinedIndexFactory> NewPgmIndexFactory();
+std::shared_ptr<rocksdb::UserDefinedIndexFactory> NewPgmIndexFactory(
+    const PgmIndexOptions& options = {});
 
 }  // namespace mountdb

@@ -38,6 +38,14 @@ pub(crate) mod bridge {
         size: u64,
     }
 
+    /// A data block of a file by its number; `position` is the number of blocks where there is none.
+    #[derive(Clone, Copy)]
+    struct BlockPlace {
+        position: u64,
+        offset: u64,
+        size: u64,
+    }
+
     /// Options of the memtable; `AlexMemTableOptions` in cpp/registry.h says what they mean.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     struct AlexOptions {
@@ -113,6 +121,10 @@ pub(crate) mod bridge {
         type PgmReader;
         unsafe fn pgm_open(block: &[u8], comparator: *const Comparator) -> Result<Box<PgmReader>>;
         fn memory_usage(self: &PgmReader) -> usize;
+        fn len(self: &PgmReader) -> u64;
+        fn seek(self: &PgmReader, block: &[u8], key: &[u8], tag: u64) -> BlockPlace;
+        fn place(self: &PgmReader, block: &[u8], position: u64) -> BlockPlace;
+        fn separator(self: &PgmReader, block: &[u8], position: u64, internal_key: &mut Vec<u8>);
 
         type PgmCursor;
         fn pgm_cursor() -> Box<PgmCursor>;
@@ -130,7 +142,7 @@ pub(crate) mod bridge {
     }
 }
 
-pub(crate) use bridge::{AlexOptions, Allocator, IndexPlace, MemCursor, MemStats};
+pub(crate) use bridge::{AlexOptions, Allocator, BlockPlace, IndexPlace, MemCursor, MemStats};
 
 fn alex_factory(options: &AlexOptions) -> Box<AlexFactory> {
     Box::new(AlexFactory::new(options))
@@ -223,6 +235,34 @@ fn order_of(comparator: *const bridge::Comparator) -> impl Fn(&[u8], &[u8]) -> O
 impl PgmReader {
     fn memory_usage(&self) -> usize {
         self.reader.memory_usage()
+    }
+
+    fn len(&self) -> u64 {
+        self.reader.len() as u64
+    }
+
+    fn seek(&self, block: &[u8], key: &[u8], tag: u64) -> BlockPlace {
+        let (position, (offset, size)) = if self.comparator.is_null() {
+            self.reader.seek_handle(block, key, tag)
+        } else {
+            let position = self.reader.seek_with(block, key, tag, order_of(self.comparator));
+            (position, self.reader.handle(block, position))
+        };
+        let position = position as u64;
+        BlockPlace { position, offset, size }
+    }
+
+    fn place(&self, block: &[u8], position: u64) -> BlockPlace {
+        let (offset, size) = self.reader.handle(block, position as usize);
+        BlockPlace { position, offset, size }
+    }
+
+    /// The separator as an internal key with the lowest tag, that of a value with sequence number 0: at or above every entry
+    /// of the block, whatever their tags.
+    fn separator(&self, block: &[u8], position: u64, internal_key: &mut Vec<u8>) {
+        const LOWEST: u64 = 1;
+        self.reader.separator(block, position as usize, internal_key);
+        internal_key.extend_from_slice(&LOWEST.to_le_bytes());
     }
 }
 

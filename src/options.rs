@@ -18,10 +18,12 @@ pub enum IndexMode {
     Off,
     /// Written beside RocksDB's own index; reads use RocksDB's. The way in for a database that has files already.
     Alongside,
-    /// Written beside RocksDB's own index; all reads use the learned one. Every file of the database must have it: RocksDB
-    /// 11.8.1 answers Corruption for one that does not.
+    /// Written beside RocksDB's own index; reads use the learned one in every file that has it.
     #[default]
     Primary,
+    /// Written instead of RocksDB's own index in new files; reads use the learned one in every file that has it. Only this
+    /// library's RocksDB opens such files: go back to [`IndexMode::Alongside`] and compact before leaving it.
+    Replace,
 }
 
 /// What to learn. The default is everything.
@@ -56,12 +58,17 @@ impl LearnedIndex {
             true => format!("{{id=alex;skeleton_period={}}}", self.skeleton_period),
             false => String::new(),
         };
-        let index = if self.index == IndexMode::Off { "" } else { "pgm" };
+        let (index, primary) = match self.index {
+            IndexMode::Off => ("", false),
+            IndexMode::Alongside => ("pgm", false),
+            IndexMode::Primary => ("pgm", true),
+            IndexMode::Replace => ("{id=pgm;mode=replace}", true),
+        };
         // SAFETY: the pointer is that of `options`, which is alive and not shared (`&mut`). `rocksdb_options_t` holds a
         // `rocksdb::Options` and nothing else (db/c.cc).
         let applied = unsafe {
             let options = options.as_raw_ptr().cast();
-            bridge::apply_learned(options, &memtable, index, self.index == IndexMode::Primary)
+            bridge::apply_learned(options, &memtable, index, primary)
         };
         applied.map_err(|e| Error::InvalidArgument(e.what().to_owned()))
     }

@@ -11,8 +11,10 @@ use crate::workload::Workload;
 pub enum Learned {
     /// The memtable: skeletonized ALEX+.
     Memtable,
-    /// The index of SST files: PGM (Fence), serving all reads.
+    /// The index of SST files: PGM (Fence) beside RocksDB's own, serving all reads.
     Index,
+    /// The index of SST files, and no other index in them.
+    Replace,
 }
 
 impl Learned {
@@ -21,6 +23,7 @@ impl Learned {
         match self {
             Learned::Memtable => "memtable",
             Learned::Index => "index",
+            Learned::Replace => "replace",
         }
     }
 
@@ -30,6 +33,9 @@ impl Learned {
             Learned::Memtable => "memtable_factory={id=alex}",
             Learned::Index => {
                 "block_based_table_factory={user_defined_index_factory={id=pgm};use_udi_as_primary_index=true}"
+            }
+            Learned::Replace => {
+                "block_based_table_factory={user_defined_index_factory={id=pgm;mode=replace};use_udi_as_primary_index=true}"
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Sizes of the indexes in an SST file, read from the file itself.
 //!
-//! RocksDB's table property `index_size` counts the standard index alone, also where a user-defined index answers all reads
-//! (`table/block_based/user_defined_index_wrapper.h`, `IndexSize`). The metaindex block names every index with its exact
-//! size. Layout: `table/format.h` (footer), `table/block_based/block_builder.cc` (block).
+//! Stock RocksDB's table property `index_size` counts the standard index alone, also where a user-defined index answers all
+//! reads (`table/block_based/user_defined_index_wrapper.h`, `IndexSize`). The metaindex block names every index with its exact
+//! size. Where the entry of the standard index points to a user-defined one, that is the only one (`mode=replace`). Layout: `table/format.h` (footer), `table/block_based/block_builder.cc` (block).
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -16,6 +16,8 @@ const EXTENDED_MAGIC: [u8; 4] = [0x3e, 0x00, 0x7a, 0x00];
 /// Compression type and checksum behind each block; `index_size` counts them as well.
 const TRAILER_LEN: u64 = 5;
 const STANDARD: &[u8] = b"rocksdb.index";
+const PROPERTIES: &[u8] = b"rocksdb.properties";
+const DATA_BLOCKS: &[u8] = b"rocksdb.num.data.blocks";
 const USER_DEFINED_PREFIX: &[u8] = b"rocksdb.user_defined_index.";
 
 /// The indexes that an SST file holds, with their sizes in bytes, block trailers included.
@@ -25,6 +27,8 @@ pub struct SstIndexes {
     pub standard: Option<u64>,
     /// User-defined indexes by the name of their factory.
     pub user_defined: Vec<(String, u64)>,
+    /// Number of data blocks.
+    pub data_blocks: u64,
 }
 
 impl SstIndexes {
@@ -61,6 +65,7 @@ fn read(file: &mut (impl Read + Seek)) -> Result<SstIndexes> {
     let version = fixed32(&footer[FOOTER_LEN - 12..])?;
 
     let mut indexes = SstIndexes::default();
+    let (mut standard, mut user_defined, mut properties) = (None, Vec::new(), None);
     let (offset, size) = if version >= 6 {
         ensure!(
             footer[1..5] == EXTENDED_MAGIC,
@@ -75,25 +80,47 @@ fn read(file: &mut (impl Read + Seek)) -> Result<SstIndexes> {
     } else {
         let mut rest = &footer[1..];
         let metaindex = handle(&mut rest)?;
-        indexes.standard = Some(handle(&mut rest)?.1 + TRAILER_LEN);
+        standard = Some(handle(&mut rest)?);
         metaindex
     };
-    ensure!(
-        offset.checked_add(size).is_some_and(|end| end <= footer_at),
-        "metaindex block outside of the file"
-    );
-    let mut block = vec![0; usize::try_from(size)?];
-    read_at(file, offset, &mut block)?;
+    let block = read_block(file, (offset, size), footer_at).context("metaindex block")?;
     for_each_entry(&block, |key, mut value| {
-        if key == STANDARD {
-            indexes.standard = Some(handle(&mut value)?.1 + TRAILER_LEN);
+        if key == PROPERTIES {
+            properties = Some(handle(&mut value)?);
+        } else if key == STANDARD {
+            standard = Some(handle(&mut value)?);
         } else if let Some(name) = key.strip_prefix(USER_DEFINED_PREFIX) {
             let name = String::from_utf8_lossy(name).into_owned();
-            indexes.user_defined.push((name, handle(&mut value)?.1 + TRAILER_LEN));
+            let place = handle(&mut value)?;
+            user_defined.push(place);
+            indexes.user_defined.push((name, place.1.saturating_add(TRAILER_LEN)));
         }
         Ok(())
     })?;
+    indexes.standard = standard
+        .filter(|place| !user_defined.contains(place))
+        .map(|(_, size)| size.saturating_add(TRAILER_LEN));
+    if let Some(place) = properties {
+        let block = read_block(file, place, footer_at).context("properties block")?;
+        for_each_entry(&block, |key, mut value| {
+            if key == DATA_BLOCKS {
+                indexes.data_blocks = varint(&mut value)?;
+            }
+            Ok(())
+        })?;
+    }
     Ok(indexes)
+}
+
+/// An uncompressed block below `end`.
+fn read_block(file: &mut (impl Read + Seek), (offset, size): (u64, u64), end: u64) -> Result<Vec<u8>> {
+    ensure!(
+        offset.checked_add(size).is_some_and(|last| last <= end),
+        "outside of the file"
+    );
+    let mut block = vec![0; usize::try_from(size)?];
+    read_at(file, offset, &mut block)?;
+    Ok(block)
 }
 
 fn read_at(file: &mut (impl Read + Seek), offset: u64, buffer: &mut [u8]) -> Result<()> {
@@ -194,12 +221,19 @@ mod tests {
     fn finds_both_indexes() {
         let bytes = file(&[
             (STANDARD, &[0, 100]),
-            (b"rocksdb.properties", &[1, 1]),
             (b"rocksdb.user_defined_index.pgm", &[0x80, 1, 30]),
         ]);
         let indexes = read(&mut Cursor::new(&bytes)).unwrap();
         assert_eq!(indexes.standard, Some(105));
         assert_eq!(indexes.user_defined, [("pgm".to_owned(), 35)]);
+        assert_eq!(indexes.primary(), Some(35));
+    }
+
+    #[test]
+    fn an_only_index_is_not_counted_twice() {
+        let bytes = file(&[(STANDARD, &[7, 30]), (b"rocksdb.user_defined_index.pgm", &[7, 30])]);
+        let indexes = read(&mut Cursor::new(&bytes)).unwrap();
+        assert_eq!(indexes.standard, None);
         assert_eq!(indexes.primary(), Some(35));
     }
 

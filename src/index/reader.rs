@@ -152,6 +152,15 @@ impl Reader {
         self.seek_group(block, user_key, tag).0
     }
 
+    /// [`Reader::seek`], and the [`Reader::handle`] of the answer.
+    #[inline]
+    pub fn seek_handle(&self, block: &[u8], user_key: &[u8], tag: u64) -> (Position, (u64, u64)) {
+        match self.seek_group(block, user_key, tag) {
+            (position, Some(group)) => (position, group.handle(block, position % GROUP_LEN)),
+            (position, None) => (position, self.handle(block, position)),
+        }
+    }
+
     /// [`Reader::seek`], and the parsed group of the answer.
     #[inline]
     pub(super) fn seek_group(&self, block: &[u8], user_key: &[u8], tag: u64) -> (Position, Option<Group>) {

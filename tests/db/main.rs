@@ -4,6 +4,7 @@
 mod concurrency;
 mod durability;
 mod faults;
+mod golden;
 mod harness;
 mod open_options;
 mod random_ops;

@@ -12,7 +12,8 @@ use rocksdb::{
 use crate::harness::keys::{Kind, probe, universe};
 use crate::harness::pair::open;
 use crate::harness::{
-    ALONGSIDE, BOTH, BOTH_ALONGSIDE, Bounds, MEMTABLE, Model, PRIMARY, Pair, Shape, Walk, options, sealed, seeded,
+    ALONGSIDE, BOTH, BOTH_ALONGSIDE, Bounds, MEMTABLE, Model, PRIMARY, Pair, REPLACE, Shape, Walk, options, sealed,
+    seeded,
 };
 
 /// Writes, flushes, compacts, reopens; reads everything each time.
@@ -130,9 +131,8 @@ fn od_04_parallel_compression() {
         options.set_compression_type(DBCompressionType::Zstd);
         options.set_compression_options_parallel_threads(4);
     });
-    smoke("parallel compression", MEMTABLE, &shape, true);
-    for learned in [PRIMARY, ALONGSIDE, BOTH] {
-        refused("parallel compression", learned, &shape, "parallel compression");
+    for learned in [MEMTABLE, PRIMARY, ALONGSIDE, BOTH, REPLACE] {
+        smoke("parallel compression", learned, &shape, true);
     }
 }
 
@@ -144,12 +144,21 @@ fn od_04_partitioned_index_and_filters() {
         table.set_partition_filters(true);
         table.set_metadata_block_size(256);
     });
-    for (shape, words) in [(&index, "partitioned index"), (&filters, "partitioned")] {
-        for learned in [MEMTABLE, ALONGSIDE] {
-            smoke(words, learned, shape, true);
-        }
-        for learned in [PRIMARY, BOTH] {
-            refused(words, learned, shape, words);
+    let coupled = rest(|options| {
+        set(
+            options,
+            "block_based_table_factory={index_type=kTwoLevelIndexSearch;partition_filters=true;metadata_block_size=256;\
+             decouple_partitioned_filters=false}",
+        );
+        options.set_compression_options_parallel_threads(4);
+    });
+    for (what, shape) in [
+        ("partitioned index", &index),
+        ("partitioned filters", &filters),
+        ("coupled filters", &coupled),
+    ] {
+        for learned in [MEMTABLE, ALONGSIDE, PRIMARY, BOTH, REPLACE] {
+            smoke(what, learned, shape, true);
         }
     }
 }
@@ -157,7 +166,7 @@ fn od_04_partitioned_index_and_filters() {
 #[test]
 fn od_04_index_types() {
     let hash_alone = table(|table| table.set_index_type(BlockBasedIndexType::HashSearch));
-    for learned in [MEMTABLE, PRIMARY, ALONGSIDE] {
+    for learned in [MEMTABLE, PRIMARY, ALONGSIDE, REPLACE] {
         refused("hash index", learned, &hash_alone, "prefix_extractor");
     }
     let hash = Shape {
@@ -172,7 +181,7 @@ fn od_04_index_types() {
         },
         ..hash
     };
-    for learned in [MEMTABLE, PRIMARY, ALONGSIDE, BOTH] {
+    for learned in [MEMTABLE, PRIMARY, ALONGSIDE, BOTH, REPLACE] {
         prefixes("hash index", learned, &hash);
     }
     let first_key = rest(|options| {
@@ -181,7 +190,7 @@ fn od_04_index_types() {
             "block_based_table_factory={index_type=kBinarySearchWithFirstKey}",
         )
     });
-    for learned in [MEMTABLE, PRIMARY, ALONGSIDE, BOTH] {
+    for learned in [MEMTABLE, PRIMARY, ALONGSIDE, BOTH, REPLACE] {
         smoke("first key", learned, &first_key, true);
     }
     let interpolation = rest(|options| {
@@ -190,7 +199,7 @@ fn od_04_index_types() {
             "block_based_table_factory={index_block_search_type=kInterpolation}",
         )
     });
-    for learned in [MEMTABLE, PRIMARY, ALONGSIDE, BOTH] {
+    for learned in [MEMTABLE, PRIMARY, ALONGSIDE, BOTH, REPLACE] {
         smoke("interpolation", learned, &interpolation, true);
     }
 }
@@ -314,6 +323,34 @@ fn od_04_write_modes() {
             smoke(name, learned, shape, true);
         }
     }
+}
+
+#[test]
+fn od_04_modes_of_the_index() {
+    let unread = rest(|options| {
+        set(
+            options,
+            "block_based_table_factory={user_defined_index_factory={id=pgm;mode=replace}}",
+        )
+    });
+    refused(
+        "replace, not primary",
+        MEMTABLE,
+        &unread,
+        "use_udi_as_primary_index=true",
+    );
+    let unknown = rest(|options| {
+        set(
+            options,
+            "block_based_table_factory={user_defined_index_factory={id=pgm;mode=some}}",
+        )
+    });
+    refused(
+        "unknown mode",
+        MEMTABLE,
+        &unknown,
+        "must be one of alongside, replace, is some",
+    );
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Switching the learned indexes on and off again on one database.
 
-use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use mountdb::LearnedIndex;
 use rocksdb::{DB, IteratorMode};
@@ -8,7 +9,8 @@ use rocksdb::{DB, IteratorMode};
 use crate::harness::keys::{Kind, universe};
 use crate::harness::pair::{compact, open};
 use crate::harness::{
-    ALONGSIDE, BOTH, BOTH_ALONGSIDE, Bounds, Model, PRIMARY, Pair, Rng, Shape, options, sealed, seeded,
+    ALONGSIDE, BOTH, BOTH_ALONGSIDE, BOTH_REPLACE, Bounds, Model, PRIMARY, Pair, REPLACE, Rng, Shape, options, sealed,
+    seeded, unseal,
 };
 
 /// The steps of one database's life, beside a stock database with the same writes.
@@ -63,7 +65,7 @@ impl Life {
 fn both_indexes_then_stock() {
     let mut rng = seeded("both_indexes_then_stock");
     for kind in [Kind::Random, Kind::Url, Kind::Lengths] {
-        for learned in [BOTH, PRIMARY, ALONGSIDE, BOTH_ALONGSIDE] {
+        for learned in [BOTH, PRIMARY, ALONGSIDE, BOTH_ALONGSIDE, REPLACE] {
             let mut life = Life::new(kind, &mut rng);
             life.open(Some(learned));
             life.open(Some(learned));
@@ -92,7 +94,7 @@ fn stock_then_learned_and_back() {
 fn off_and_on_without_compaction() {
     let mut rng = seeded("off_and_on_without_compaction");
     let mut life = Life::new(Kind::Hex, &mut rng);
-    // Files with and without the learned index, side by side: only alongside can read both.
+    // Files with and without the learned index, side by side.
     for _ in 0..2 {
         life.open(Some(BOTH_ALONGSIDE));
         life.open(None);
@@ -105,36 +107,132 @@ fn off_and_on_without_compaction() {
     life.open(Some(PRIMARY));
 }
 
-/// Every read of a database that lacks the index has to fail, and say why.
-fn names_missing_index(path: &Path, shape: &Shape, model: &Model) {
+/// How many live files of the database carry the standard index, the learned one.
+fn indexes(db: &DB) -> (usize, usize) {
+    let (mut standard, mut learned) = (0, 0);
+    for file in db.live_files().unwrap() {
+        let bytes = std::fs::read(db.path().join(file.name.trim_start_matches('/'))).unwrap();
+        let holds = |text: &[u8]| bytes.windows(text.len()).any(|window| window == text);
+        // The index type property of a file without a standard index.
+        standard += usize::from(!holds(b"index.typeU\0\0\0"));
+        learned += usize::from(holds(b"MDIX"));
+    }
+    (standard, learned)
+}
+
+#[test]
+fn sf_03_every_mode_reads_the_files_of_every_other() {
+    let mut rng = seeded("sf_03_every_mode");
+    let mut life = Life::new(Kind::Random, &mut rng);
+    let mut mixed = false;
+    let modes = [None, Some(ALONGSIDE), Some(PRIMARY), Some(REPLACE), Some(BOTH_REPLACE)];
+    for _ in 0..2 {
+        for learned in modes {
+            let pair = life.open(learned);
+            let point = pair.snapshot(&life.model);
+            pair.check(Some(&point), &life.model, &life.keys);
+            let (standard, learned) = indexes(&pair.learned);
+            mixed |= standard > 0 && learned > 0;
+        }
+    }
+    assert!(mixed, "no files of different modes side by side");
+    // Compaction converts in either direction.
+    for (mode, has_standard, has_learned) in [
+        (Some(REPLACE), false, true),
+        (None, true, false),
+        (Some(ALONGSIDE), true, true),
+        (Some(REPLACE), false, true),
+        (Some(PRIMARY), true, true),
+    ] {
+        let pair = life.open(mode);
+        pair.compact();
+        pair.check(None, &life.model, &life.keys);
+        let (standard, learned) = indexes(&pair.learned);
+        assert_eq!((standard > 0, learned > 0), (has_standard, has_learned), "{mode:?}");
+    }
+}
+
+/// What an operator can demand: files without the index are then refused, by name.
+#[test]
+fn sf_03_fail_if_no_udi_on_open_names_the_missing_index() {
+    let mut rng = seeded("sf_03_fail_if");
+    let mut life = Life::new(Kind::Random, &mut rng);
+    life.open(None);
+    let mut strict = options(&life.shape, Some(PRIMARY));
+    mountdb::apply_option_string(&mut strict, "block_based_table_factory={fail_if_no_udi_on_open=true}").unwrap();
     let named = |text: &str| {
         assert!(text.contains("Corruption"), "{text}");
         assert!(text.contains("PgmIndexFactory"), "does not name the index: {text}");
     };
-    let db = match open(&options(shape, Some(PRIMARY)), path) {
-        Ok(db) => db,
-        Err(error) => return named(error.as_ref()),
-    };
-    for (key, _) in model.view(model.now(), &Bounds::default()) {
-        match db.get(key) {
-            Ok(found) => panic!("read {found:?} without an index"),
-            Err(error) => named(error.as_ref()),
+    match open(&strict, &life.path()) {
+        Err(error) => named(error.as_ref()),
+        Ok(db) => {
+            for (key, _) in life.model.view(life.model.now(), &Bounds::default()) {
+                match db.get(key) {
+                    Ok(found) => panic!("read {found:?} without an index"),
+                    Err(error) => named(error.as_ref()),
+                }
+            }
+            let mut items = db.iterator(IteratorMode::Start);
+            named(items.next().expect("an empty scan").unwrap_err().as_ref());
         }
     }
-    let mut items = db.iterator(IteratorMode::Start);
-    named(items.next().expect("an empty scan").unwrap_err().as_ref());
-}
-
-#[test]
-fn primary_on_files_of_stock_names_the_missing_index() {
-    let mut rng = seeded("primary_on_files_of_stock");
-    let mut life = Life::new(Kind::Random, &mut rng);
-    life.open(None);
-    names_missing_index(&life.path(), &life.shape, &life.model);
     // Nothing was harmed.
     life.open(None);
-    let db = DB::open(&options(&life.shape, Some(ALONGSIDE)), life.path()).unwrap();
-    compact(&db);
-    drop(db);
-    life.open(Some(PRIMARY));
+}
+
+/// The modes change while four threads write and read back; nothing is lost, and the files follow.
+#[test]
+fn modes_change_under_writes() {
+    seeded("modes_change_under_writes");
+    let shape = Shape::default();
+    let directory = tempfile::tempdir().unwrap();
+    let db = open(&options(&shape, Some(BOTH_ALONGSIDE)), directory.path()).unwrap();
+    let stop = AtomicBool::new(false);
+    let (db, stop) = (&db, &stop);
+    let key = |writer: u64, number: u64| {
+        [number.wrapping_mul(0x9e37_79b9_7f4a_7c15), writer]
+            .map(u64::to_be_bytes)
+            .concat()
+    };
+    let written: Vec<u64> = thread::scope(|scope| {
+        let writers: Vec<_> = (0..4)
+            .map(|writer| {
+                scope.spawn(move || {
+                    let mut number = 0;
+                    while !stop.load(Ordering::Relaxed) && number < 200_000 {
+                        let name = key(writer, number);
+                        db.put(&name, sealed(&name, number, 60)).unwrap();
+                        let old = key(writer, number * 7 / 9);
+                        assert!(db.get(&old).unwrap().is_some(), "lost {writer} {number}");
+                        number += 1;
+                    }
+                    number
+                })
+            })
+            .collect();
+        for mode in [
+            "{user_defined_index_factory={id=pgm;mode=replace};use_udi_as_primary_index=true}",
+            "{user_defined_index_factory={id=pgm;mode=alongside};use_udi_as_primary_index=true}",
+            "{use_udi_as_primary_index=false;user_defined_index_factory=nullptr}",
+            "{user_defined_index_factory={id=pgm;mode=alongside};use_udi_as_primary_index=false}",
+            "{user_defined_index_factory={id=pgm;mode=replace};use_udi_as_primary_index=true}",
+        ] {
+            db.set_options(&[("block_based_table_factory", mode)]).unwrap();
+            db.flush().unwrap();
+            compact(db);
+        }
+        stop.store(true, Ordering::Relaxed);
+        writers.into_iter().map(|writer| writer.join().unwrap()).collect()
+    });
+    for (writer, count) in (0..).zip(written) {
+        assert!(count > 0);
+        for number in 0..count {
+            let name = key(writer, number);
+            let value = db.get(&name).unwrap().expect("lost");
+            assert_eq!(unseal(&name, &value), number);
+        }
+    }
+    let (standard, learned) = indexes(db);
+    assert!(learned > 0, "{standard} standard, {learned} learned");
 }

@@ -8,7 +8,9 @@ use rocksdb::{BlockBasedOptions, Cache, DBCompressionType, Options, SliceTransfo
 
 use crate::harness::keys::{Kind, probe, universe};
 use crate::harness::pair::{compact, open};
-use crate::harness::{ALONGSIDE, BOTH, Bounds, Model, PRIMARY, Pair, Shape, Walk, options, sealed, seeded};
+use crate::harness::{
+    ALONGSIDE, BOTH, Bounds, Model, PRIMARY, Pair, REPLACE, Rng, Shape, Walk, options, sealed, seeded,
+};
 
 /// About sixty bytes a value, so that a block of 256 bytes holds three or four.
 fn fill(pair: &Pair, model: &mut Model, keys: &[Vec<u8>]) {
@@ -149,7 +151,7 @@ fn sf_01_every_way_of_reading_files() {
         ),
     ];
     for (what, (table, rest)) in ways {
-        for learned in [PRIMARY, ALONGSIDE] {
+        for learned in [PRIMARY, ALONGSIDE, REPLACE] {
             println!("{what}: {learned:?}");
             let shape = Shape {
                 file_size: 8 << 10,
@@ -187,7 +189,7 @@ fn si_07_compressed_with_a_dictionary_and_values_in_blob_files() {
         options.set_min_blob_size(50);
     };
     for rest in [dictionary, blobs] {
-        for learned in [PRIMARY, BOTH] {
+        for learned in [PRIMARY, BOTH, REPLACE] {
             let shape = Shape {
                 rest,
                 ..Shape::default()
@@ -263,14 +265,19 @@ fn index_of(directory: &std::path::Path) -> (PathBuf, usize) {
 #[test]
 fn sf_02_a_damaged_index_is_corruption_and_a_repaired_file_opens_again() {
     let mut rng = seeded("sf_02");
-    let learned: LearnedIndex = PRIMARY;
+    for learned in [PRIMARY, REPLACE] {
+        damage(learned, &mut rng);
+    }
+}
+
+fn damage(learned: LearnedIndex, rng: &mut Rng) {
     let shape = Shape {
         file_size: 64 << 20,
         ..Shape::default()
     };
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("db");
-    let keys = universe(Kind::Random, &mut rng);
+    let keys = universe(Kind::Random, rng);
     let db = open(&options(&shape, Some(learned)), &path).unwrap();
     for key in &keys {
         db.put(key, sealed(key, 1, 60)).unwrap();

@@ -223,7 +223,7 @@ CASE(si_08_versions_over_many_blocks) {
 
 // Refused when the database is opened, never at a flush.
 CASE(si_08_timestamps_are_refused) {
-  for (const Index index : {Index::kAlongside, Index::kPrimary}) {
+  for (const Index index : {Index::kAlongside, Index::kPrimary, Index::kReplace}) {
     TempDir dir;
     Options options = DbOptions(index);
     options.comparator = rocksdb::BytewiseComparatorWithU64Ts();
@@ -253,7 +253,7 @@ CASE(si_08_timestamps_are_refused) {
 // RocksDB does not ask the table factory when a family is created in an open
 // database. If that is not refused, the family has to work.
 CASE(si_08_timestamps_in_a_created_family) {
-  for (const Index index : {Index::kAlongside, Index::kPrimary}) {
+  for (const Index index : {Index::kAlongside, Index::kPrimary, Index::kReplace}) {
     TempDir dir;
     Options options = DbOptions(index);
     auto db = Open(options, dir / "db");

@@ -26,7 +26,8 @@ Entries Fill(rocksdb::DB& db) {
 
 // Opened with the indexes, then without, then with them again where every file has one.
 void CheckCopy(const std::string& path, const Entries& wanted) {
-  for (const Index index : {Index::kPrimary, Index::kStock, Index::kAlongside}) {
+  for (const Index index :
+       {Index::kPrimary, Index::kStock, Index::kAlongside, Index::kReplace}) {
     rocksdb::Options options = DbOptions(index);
     options.create_if_missing = false;
     // The write-ahead log stays, so that no file is written without the index.
@@ -48,32 +49,36 @@ void CheckCopy(const std::string& path, const Entries& wanted) {
 }  // namespace
 
 CASE(od_02_checkpoint) {
-  TempDir dir;
-  auto db = Open(DbOptions(Index::kPrimary), dir / "db");
-  const Entries wanted = Fill(*db);
-  rocksdb::Checkpoint* made = nullptr;
-  CHECK_OK(rocksdb::Checkpoint::Create(db.get(), &made));
-  const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
-  CHECK_OK(checkpoint->CreateCheckpoint(dir / "flushed"));
-  CHECK_OK(db->Put({}, "key1", "newest"));
-  CHECK_OK(checkpoint->CreateCheckpoint(dir / "with_log", 1 << 30));
-  const Entries newest = ScanAll(*db);
-  CHECK_OK(db->Put({}, "key2", "not in the copies"));
-  CheckCopy(dir / "flushed", wanted);
-  CheckCopy(dir / "with_log", newest);
+  for (const Index index : {Index::kPrimary, Index::kReplace}) {
+    TempDir dir;
+    auto db = Open(DbOptions(index), dir / "db");
+    const Entries wanted = Fill(*db);
+    rocksdb::Checkpoint* made = nullptr;
+    CHECK_OK(rocksdb::Checkpoint::Create(db.get(), &made));
+    const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
+    CHECK_OK(checkpoint->CreateCheckpoint(dir / "flushed"));
+    CHECK_OK(db->Put({}, "key1", "newest"));
+    CHECK_OK(checkpoint->CreateCheckpoint(dir / "with_log", 1 << 30));
+    const Entries newest = ScanAll(*db);
+    CHECK_OK(db->Put({}, "key2", "not in the copies"));
+    CheckCopy(dir / "flushed", wanted);
+    CheckCopy(dir / "with_log", newest);
+  }
 }
 
 CASE(od_02_backup) {
-  TempDir dir;
-  auto db = Open(DbOptions(Index::kPrimary), dir / "db");
-  const Entries wanted = Fill(*db);
-  rocksdb::BackupEngine* opened = nullptr;
-  CHECK_OK(rocksdb::BackupEngine::Open(rocksdb::BackupEngineOptions(dir / "backup"),
-                                       rocksdb::Env::Default(), &opened));
-  const std::unique_ptr<rocksdb::BackupEngine> backup(opened);
-  CHECK_OK(backup->CreateNewBackup(db.get()));
-  CHECK_OK(backup->RestoreDBFromLatestBackup(dir / "restored", dir / "restored"));
-  CheckCopy(dir / "restored", wanted);
+  for (const Index index : {Index::kPrimary, Index::kReplace}) {
+    TempDir dir;
+    auto db = Open(DbOptions(index), dir / "db");
+    const Entries wanted = Fill(*db);
+    rocksdb::BackupEngine* opened = nullptr;
+    CHECK_OK(rocksdb::BackupEngine::Open(rocksdb::BackupEngineOptions(dir / "backup"),
+                                         rocksdb::Env::Default(), &opened));
+    const std::unique_ptr<rocksdb::BackupEngine> backup(opened);
+    CHECK_OK(backup->CreateNewBackup(db.get()));
+    CHECK_OK(backup->RestoreDBFromLatestBackup(dir / "restored", dir / "restored"));
+    CheckCopy(dir / "restored", wanted);
+  }
 }
 
 }  // namespace mountdb::test

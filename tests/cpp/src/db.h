@@ -17,14 +17,15 @@ namespace mountdb::test {
 
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
-enum class Index { kStock, kAlongside, kPrimary };
+enum class Index { kStock, kAlongside, kPrimary, kReplace };
 
 inline rocksdb::BlockBasedTableOptions TableOptions(Index index) {
   rocksdb::BlockBasedTableOptions table;
   table.block_size = 256;
   if (index != Index::kStock) {
-    table.user_defined_index_factory = NewPgmIndexFactory();
-    table.use_udi_as_primary_index = index == Index::kPrimary;
+    table.user_defined_index_factory = NewPgmIndexFactory(
+        {.mode = index == Index::kReplace ? PgmMode::kReplace : PgmMode::kAlongside});
+    table.use_udi_as_primary_index = index != Index::kAlongside;
   }
   return table;
 }

@@ -235,7 +235,8 @@ CASE(od_01_invalid_parameter_of_the_constructor) {
 }
 
 CASE(od_01_strings_round_trip) {
-  for (const Index index : {Index::kStock, Index::kAlongside, Index::kPrimary}) {
+  for (const Index index :
+       {Index::kStock, Index::kAlongside, Index::kPrimary, Index::kReplace}) {
     for (const uint32_t period : {0u, 3u, 10u, 1000000u}) {
       Options options = DbOptions(index);
       if (index != Index::kStock) {

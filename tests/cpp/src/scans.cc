@@ -107,7 +107,7 @@ void ReleaseAll(DB& db, const std::vector<const rocksdb::Snapshot*>& snapshots) 
   }
 }
 
-constexpr Index kIndexes[] = {Index::kStock, Index::kAlongside, Index::kPrimary};
+constexpr Index kIndexes[] = {Index::kStock, Index::kAlongside, Index::kPrimary, Index::kReplace};
 
 }  // namespace
 

@@ -205,7 +205,7 @@ class Operations {
 };
 
 void CheckTypes(const Pair::Change& change) {
-  for (const Index index : {Index::kAlongside, Index::kPrimary}) {
+  for (const Index index : {Index::kAlongside, Index::kPrimary, Index::kReplace}) {
     Rng rng(Seed());
     Pair pair(index, change);
     Operations operations(&rng);

@@ -37,10 +37,12 @@ const fn learn(memtable: bool, skeleton_period: u32, index: IndexMode) -> Learne
 pub const MEMTABLE: LearnedIndex = learn(true, 1, IndexMode::Off);
 pub const PRIMARY: LearnedIndex = learn(false, 10, IndexMode::Primary);
 pub const ALONGSIDE: LearnedIndex = learn(false, 10, IndexMode::Alongside);
+pub const REPLACE: LearnedIndex = learn(false, 10, IndexMode::Replace);
 pub const BOTH: LearnedIndex = learn(true, 1, IndexMode::Primary);
 pub const BOTH_ALONGSIDE: LearnedIndex = learn(true, 10, IndexMode::Alongside);
+pub const BOTH_REPLACE: LearnedIndex = learn(true, 1, IndexMode::Replace);
 
-pub const CONFIGS: [LearnedIndex; 7] = [
+pub const CONFIGS: [LearnedIndex; 9] = [
     MEMTABLE,
     learn(true, 10, IndexMode::Off),
     PRIMARY,
@@ -48,6 +50,8 @@ pub const CONFIGS: [LearnedIndex; 7] = [
     BOTH,
     learn(true, 10, IndexMode::Primary),
     BOTH_ALONGSIDE,
+    REPLACE,
+    BOTH_REPLACE,
 ];
 
 /// Options that both databases share. Small sizes, so that a short test has many memtables, files and blocks.

@@ -1,5 +1,8 @@
 //! The `mountdb` program: RocksDB's tools with the learned indexes registered, and the paired comparison.
 
+mod convert;
+mod inspect;
+
 use std::ffi::{CString, OsString, c_char, c_int};
 use std::os::unix::ffi::OsStringExt;
 use std::process::ExitCode;
@@ -17,6 +20,10 @@ struct Cli {
 enum Command {
     /// Compare stock RocksDB with the learned indexes, slice by slice
     Ab(Box<mountdb_bench::ab::Args>),
+    /// Which index the files of a database carry, by level
+    Inspect(inspect::Args),
+    /// Rewrite the files of a database that carry another index than wanted
+    Convert(convert::Args),
     /// RocksDB's db_bench: also --memtablerep=alex, --user_defined_index=pgm and --keys_file=FILE
     #[command(name = "db_bench", disable_help_flag = true)]
     DbBench(ToolArgs),
@@ -42,9 +49,21 @@ fn main() -> ExitCode {
             eprintln!("mountdb ab: {error:#}");
             ExitCode::FAILURE
         }),
+        Command::Inspect(args) => report("inspect", inspect::run(&args)),
+        Command::Convert(args) => report("convert", convert::run(&args)),
         Command::DbBench(args) => run_tool("mountdb db_bench", mountdb_tools_db_bench, args),
         Command::Ldb(args) => run_tool("mountdb ldb", mountdb_tools_ldb, args),
         Command::SstDump(args) => run_tool("mountdb sst_dump", mountdb_tools_sst_dump, args),
+    }
+}
+
+fn report(command: &str, result: anyhow::Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("mountdb {command}: {error:#}");
+            ExitCode::FAILURE
+        }
     }
 }
 
