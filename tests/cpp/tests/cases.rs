@@ -26,6 +26,8 @@ macro_rules! cases {
 cases! {
     fallback_of_a_family_logs_one_line,
     fallback_of_a_rep_logs_one_line,
+    fb_02_another_build_is_refused_in_one_line,
+    fb_02_this_build_is_accepted,
     fb_04_c_interface,
     fb_04_register_any_number_of_times,
     ingested_files_over_a_memtable,
