@@ -42,25 +42,15 @@ flags="-O2 -fPIC $ROCKSDB_CXXFLAGS ${CXXFLAGS:-} -fno-rtti -include cstdint -I$r
     echo "$work/rust/bridge.cc"
 } | xargs -P "$(nproc)" -I '{}' sh -c "$cxx $flags -c '{}' -o '$work/objects/'\$(basename '{}' .cc).o"
 
-# readelf instead of nm, which hands objects to LLVM's plugin and falls over Rust's embedded bitcode.
-defined() { readelf -sW "$@" 2>/dev/null | awk '$5 ~ /GLOBAL|WEAK/ && $7 != "UND" && $8 != "" { print $8 }' | sort -u; }
-undefined() { readelf -sW "$@" | awk '$5 ~ /GLOBAL|WEAK/ && $7 == "UND" && $8 != "" { print $8 }' | sort -u; }
+# The Rust half shows only what the C++ half calls, and what it calls itself (tools/plugin.sh). Once both are one object, nothing.
+symbols() { readelf -sW "$@" 2>/dev/null | awk '$5 ~ /GLOBAL|WEAK/ && $7 != "UND" && $8 != "" { print $8 }'; }
 
-# The Rust half becomes one object whose symbols are its own: two Rust libraries in a program would clash on those of the standard
-# library, and two that use cxx on cxx's. Only what the C++ half calls stays visible, until both are one. Groups are dissolved because
-# the linker would otherwise drop a group that another library has, too, with symbols that now are local.
-undefined "$work"/objects/*.o >"$work/undefined"
-defined "$work/rust/libmountdb.a" >"$work/rust.defined"
-comm -12 "$work/undefined" "$work/rust.defined" >"$work/called"
-# shellcheck disable=SC2046 # words are meant
-ld -r --force-group-allocation --gc-sections $(sed 's/^/-u /' "$work/called") -o "$work/rust.o" "$work/rust/libmountdb.a"
-objcopy --strip-debug --remove-section=.llvmbc --remove-section=.llvmcmd --keep-global-symbols="$work/called" "$work/rust.o"
-ld -r -o "$work/mountdb.o" "$work"/objects/*.o "$work/rust.o"
+ld -r -o "$work/mountdb.o" "$work"/objects/*.o --whole-archive "$work/rust/libmountdb.a"
 {
-    cat "$work/called"
-    # What Rust calls; a dollar is in no other name.
-    defined "$work/mountdb.o" | grep -F '$'
-} >"$work/hidden"
+    symbols "$work/rust/libmountdb.a"
+    # A dollar is in no other name.
+    symbols "$work"/objects/*.o | grep -F '$'
+} | sort -u >"$work/hidden"
 objcopy --localize-symbols="$work/hidden" "$work/mountdb.o"
 
 install -d "$destination/lib/pkgconfig" "$destination/include/mountdb"

@@ -23,9 +23,11 @@ fn main() {
         &["../../cpp/build_check.h", "../../cpp/registry.h"],
     );
     // Programs of `tests/install.rs` are linked with this build of RocksDB.
+    let rocksdb = |variable| std::env::var(variable).expect("librocksdb-sys says where it is");
+    println!("cargo:rustc-env=ROCKSDB_OUT_DIR={}", rocksdb("DEP_ROCKSDB_OUT_DIR"));
     println!(
-        "cargo:rustc-env=ROCKSDB_OUT_DIR={}",
-        std::env::var("DEP_ROCKSDB_OUT_DIR").unwrap_or_default()
+        "cargo:rustc-env=ROCKSDB_INCLUDE={}/rocksdb/include",
+        rocksdb("DEP_ROCKSDB_CARGO_MANIFEST_DIR")
     );
 }
 

@@ -68,6 +68,8 @@ cases! {
     od_01_unregistered_names,
     od_02_backup,
     od_02_checkpoint,
+    od_02_export_and_import,
+    od_02_options_without_the_plugin,
     optimistic_conflicts_in_sealed_memtables,
     prefix_iterators,
     read_only_instances_replay_the_log,
