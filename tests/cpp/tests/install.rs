@@ -205,4 +205,13 @@ fn fb_03_installed_library() {
         "{needed}"
     );
     prefix.shell("$PREFIX/shared $PREFIX/shared.db").unwrap();
+
+    // The build does not need CMake: its example is tried where it is installed.
+    if prefix.shell("command -v cmake").is_ok() {
+        prefix
+            .shell("unset CC CXX; cmake -S examples/cpp -B $PREFIX/cmake && cmake --build $PREFIX/cmake")
+            .unwrap();
+        prefix.shell("$PREFIX/cmake/enable $PREFIX/cmake.db").unwrap();
+        check_database(&prefix.path("cmake.db"));
+    }
 }
