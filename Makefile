@@ -1,6 +1,6 @@
 # Each target works as the first command after the clone. Everything else is plain cargo.
 
-.PHONY: ab build check db_bench record setup test
+.PHONY: ab build check db_bench install record setup test
 
 # ccache serves RocksDB's objects to every profile and clone. Read when a recipe runs: setup may just have installed it.
 ENV = if command -v ccache >/dev/null; then \
@@ -28,6 +28,11 @@ record: build
 # RocksDB's db_bench with the learned indexes: make db_bench ARGS='--memtablerep=alex --user_defined_index=pgm'
 db_bench: build
 	$(MOUNTDB) db_bench $(ARGS)
+
+# The C++ library beside a RocksDB that is there already: make install PREFIX=/usr/local ROCKSDB=its/source/tree (README).
+PREFIX ?= /usr/local
+install:
+	@$(ENV) tools/install.sh $(PREFIX)
 
 build: setup
 	@$(ENV) tools/progress.sh cargo build --release --features tools

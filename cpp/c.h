@@ -9,6 +9,30 @@
 extern "C" {
 #endif
 
+/* Errors as in rocksdb/c.h: *errptr is NULL before the call and stays so if it
+   succeeds, else it is a message that the caller frees with rocksdb_free(). */
+
+/* Makes the names alex (memtable_factory) and pgm (user_defined_index_factory)
+   known to option strings and OPTIONS files of this process. May be called any
+   number of times and from any thread. Fails if mountdb was compiled for another
+   RocksDB: then nothing else of mountdb may be used. */
+void mountdb_register(char** errptr);
+
+/* How SST files use the learned index. */
+enum {
+  mountdb_index_alongside = 0, /* written beside RocksDB's own, which serves the reads */
+  mountdb_index_primary = 1    /* serves all reads: every file has to have it */
+};
+
+/* Sets the learned indexes by option strings, such as "alex" or
+   "{id=alex;skeleton=off}" for the memtable and "pgm" for the SST files. NULL or
+   "" leaves what is there. Registers the names first. With an index, call it
+   after rocksdb_options_set_block_based_table_factory(), which would replace
+   what it sets; the other options of the tables stay as they are. If it fails,
+   the options are unchanged. */
+void mountdb_options_apply(rocksdb_options_t* options, const char* memtable, const char* index,
+                           int index_mode, char** errptr);
+
 /* What is known about the memtables of one column family. "Last" is the last
    memtable that was full and has been read since, by its flush as a rule. */
 typedef struct mountdb_memtable_stats_t {

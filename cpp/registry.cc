@@ -5,6 +5,7 @@
 
 #include "cpp/alex_memtable.h"
 #include "cpp/bridge.h"
+#include "cpp/build_check.h"
 #include "cpp/pgm_index.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/table.h"
@@ -31,6 +32,12 @@ rocksdb::ConfigOptions Strict() {
   return config;
 }
 
+void CheckBuild() {
+  if (!Refusal().empty()) {
+    throw std::runtime_error(Refusal());
+  }
+}
+
 void Check(const rocksdb::Status& status) {
   if (!status.ok()) {
     throw std::runtime_error(status.ToString());
@@ -40,13 +47,14 @@ void Check(const rocksdb::Status& status) {
 }  // namespace
 
 void Register() {
+  CheckBuild();
   static std::once_flag once;
   std::call_once(once, [] {
-    mountdb_register(*rocksdb::ObjectLibrary::Default(), "");
+    mountdb_register_plugin(*rocksdb::ObjectLibrary::Default(), "");
   });
 }
 
-extern "C" int mountdb_register(rocksdb::ObjectLibrary& library, const std::string&) {
+extern "C" int mountdb_register_plugin(rocksdb::ObjectLibrary& library, const std::string&) {
   Add<rocksdb::MemTableRepFactory, AlexMemTableFactory>(library);
   Add<rocksdb::UserDefinedIndexFactory, PgmIndexFactory>(library);
   size_t types;
@@ -55,24 +63,27 @@ extern "C" int mountdb_register(rocksdb::ObjectLibrary& library, const std::stri
 
 std::shared_ptr<rocksdb::MemTableRepFactory> NewAlexMemTableFactory(
     const AlexMemTableOptions& options) {
+  CheckBuild();
   return std::make_shared<AlexMemTableFactory>(options);
 }
 
 std::shared_ptr<rocksdb::UserDefinedIndexFactory> NewPgmIndexFactory(
     const PgmIndexOptions& options) {
+  CheckBuild();
   return std::make_shared<PgmIndexFactory>(options);
 }
 
-namespace ffi {
-
-void register_factories() noexcept { Register(); }
-
-void apply_learned(Options* options, rust::Str memtable, rust::Str index, bool primary) {
+rocksdb::Status Apply(rocksdb::Options* options, const std::string& memtable,
+                      const std::string& index, IndexMode mode) {
   Register();
   const rocksdb::ConfigOptions config = Strict();
+  auto memtable_factory = options->memtable_factory;
   if (!memtable.empty()) {
-    Check(rocksdb::MemTableRepFactory::CreateFromString(config, std::string(memtable),
-                                                        &options->memtable_factory));
+    rocksdb::Status status =
+        rocksdb::MemTableRepFactory::CreateFromString(config, memtable, &memtable_factory);
+    if (!status.ok()) {
+      return status;
+    }
   }
   if (!index.empty()) {
     const auto* table =
@@ -80,16 +91,29 @@ void apply_learned(Options* options, rust::Str memtable, rust::Str index, bool p
             ? nullptr
             : options->table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
     if (table == nullptr) {
-      Check(rocksdb::Status::InvalidArgument(
-          "a learned index needs the block-based table format"));
+      return rocksdb::Status::InvalidArgument("a learned index needs the block-based table format");
     }
     // A copy: other options may share the factory.
     rocksdb::BlockBasedTableOptions copy = *table;
-    Check(rocksdb::UserDefinedIndexFactory::CreateFromString(config, std::string(index),
-                                                             &copy.user_defined_index_factory));
-    copy.use_udi_as_primary_index = primary;
+    rocksdb::Status status = rocksdb::UserDefinedIndexFactory::CreateFromString(
+        config, index, &copy.user_defined_index_factory);
+    if (!status.ok()) {
+      return status;
+    }
+    copy.use_udi_as_primary_index = mode == IndexMode::kPrimary;
     options->table_factory.reset(rocksdb::NewBlockBasedTableFactory(copy));
   }
+  options->memtable_factory = std::move(memtable_factory);
+  return rocksdb::Status::OK();
+}
+
+namespace ffi {
+
+void register_factories() noexcept { Register(); }
+
+void apply_learned(Options* options, rust::Str memtable, rust::Str index, bool primary) {
+  Check(Apply(options, std::string(memtable), std::string(index),
+              primary ? IndexMode::kPrimary : IndexMode::kAlongside));
 }
 
 void apply_string(Options* options, rust::Str text) {

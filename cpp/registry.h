@@ -11,6 +11,8 @@
 #include <string>
 
 #include "rocksdb/memtablerep.h"
+#include "rocksdb/options.h"
+#include "rocksdb/status.h"
 #include "rocksdb/user_defined_index.h"
 #include "rocksdb/utilities/object_registry.h"
 
@@ -57,16 +59,31 @@ struct PgmIndexOptions {
 
 // Makes AlexMemTableFactory ("alex") and PgmIndexFactory ("pgm") known to
 // ObjectLibrary::Default(), and thereby to option strings and OPTIONS files.
-// May be called any number of times and from any thread.
+// May be called any number of times and from any thread. Throws
+// std::runtime_error with one line if mountdb was compiled for another RocksDB
+// (major.minor, debug or release, ROCKSDB_ASSERT_STATUS_CHECKED); so does
+// everything below.
 void Register();
 
 // Adds both to a library; what RocksDB's plugin mechanism calls (mountdb.mk).
-extern "C" int mountdb_register(rocksdb::ObjectLibrary& library, const std::string& argument);
+extern "C" int mountdb_register_plugin(rocksdb::ObjectLibrary& library,
+                                       const std::string& argument);
 
 std::shared_ptr<rocksdb::MemTableRepFactory> NewAlexMemTableFactory(
     const AlexMemTableOptions& options = {});
 
 std::shared_ptr<rocksdb::UserDefinedIndexFactory> NewPgmIndexFactory(
     const PgmIndexOptions& options = {});
+
+// How SST files use the learned index: written beside RocksDB's own, which
+// serves the reads, or serving them itself; then every file has to have it.
+enum class IndexMode { kAlongside, kPrimary };
+
+// Sets the factories by option strings, such as "alex" or
+// "{id=alex;skeleton=off}" and "pgm"; an empty one leaves what is there. With an
+// index the table format has to be the block-based one, whose other options
+// stay as they are. *options is unchanged if this fails.
+rocksdb::Status Apply(rocksdb::Options* options, const std::string& memtable,
+                      const std::string& index, IndexMode mode);
 
 }  // namespace mountdb

@@ -1,48 +1,83 @@
-//! Switches both learned indexes on, uses the database, and switches them off again.
+//! A database of stock RocksDB gets learned indexes, is used with them, and goes back to stock.
 //!
 //! `cargo run --release --example enable [FOLDER]`; without a folder it takes a temporary one.
 
+use std::error::Error;
+use std::path::Path;
+
 use mountdb::{IndexMode, LearnedIndex};
-use rocksdb::{BottommostLevelCompaction, CompactOptions, DB, IteratorMode, Options};
+use rocksdb::{BottommostLevelCompaction, CompactOptions, DB, Options};
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let temporary = tempfile::tempdir()?;
-    let folder = std::env::args_os()
-        .nth(1)
-        .map_or_else(|| temporary.path().to_owned(), Into::into);
+const KEYS: u64 = 100_000;
 
+#[allow(dead_code, reason = "tests/cpp/tests/examples.rs calls run")]
+fn main() -> Result<(), Box<dyn Error>> {
+    match std::env::args_os().nth(1) {
+        Some(folder) => run(folder.as_ref()),
+        None => run(tempfile::tempdir()?.path()),
+    }
+}
+
+pub fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
+    // What the application does today.
     let mut options = Options::default();
     options.create_if_missing(true);
-    // A database that has files already starts with `IndexMode::Alongside` and a compaction; this one may be new.
-    LearnedIndex {
+    let db = DB::open(&options, folder)?;
+    write(&db, 0, KEYS)?;
+    read(&db, KEYS, "stock")?;
+    drop(db);
+
+    // Alongside: new files carry both indexes, RocksDB's own serves the reads. The compaction writes the old files anew; forced,
+    // because files in the last level would otherwise be left as they are.
+    let alongside = LearnedIndex {
         index: IndexMode::Alongside,
         ..Default::default()
-    }
-    .apply(&mut options)?;
-    let db = DB::open(&options, &folder)?;
-    for number in 0..100_000u64 {
-        db.put(number.to_be_bytes(), format!("value {number}"))?;
-    }
+    };
+    alongside.apply(&mut options)?;
+    let db = DB::open(&options, folder)?;
+    write(&db, KEYS, 2 * KEYS)?;
     db.flush()?;
-    // Forced, because files in the last level would otherwise be left as they are.
     let mut all = CompactOptions::default();
     all.set_bottommost_level_compaction(BottommostLevelCompaction::Force);
     db.compact_range_opt(None::<&[u8]>, None::<&[u8]>, &all);
+    read(&db, 2 * KEYS, "alongside")?;
     drop(db);
 
-    // Every file has a learned index now: reads may rely on it.
+    // Primary: the learned index serves the reads.
     LearnedIndex::default().apply(&mut options)?;
-    let db = DB::open(&options, &folder)?;
-    assert_eq!(db.get(77u64.to_be_bytes())?.as_deref(), Some(b"value 77".as_slice()));
-    println!(
-        "with learned indexes: {} entries",
-        db.iterator(IteratorMode::Start).count()
-    );
+    let db = DB::open(&options, folder)?;
+    write(&db, 2 * KEYS, 3 * KEYS)?;
+    read(&db, 3 * KEYS, "primary")?;
     drop(db);
 
-    // Rollback: leave the options away. The files carry RocksDB's own index too.
-    let db = DB::open(&Options::default(), &folder)?;
-    assert_eq!(db.get(77u64.to_be_bytes())?.as_deref(), Some(b"value 77".as_slice()));
-    println!("without: {} entries", db.iterator(IteratorMode::Start).count());
+    // Rollback: leave the options away.
+    let db = DB::open(&Options::default(), folder)?;
+    read(&db, 3 * KEYS, "rolled back")
+}
+
+fn write(db: &DB, from: u64, to: u64) -> Result<(), rocksdb::Error> {
+    (from..to).try_for_each(|number| db.put(format!("key {number:08}"), format!("value {number}")))
+}
+
+/// Every key of ours, one by one and in a scan.
+fn read(db: &DB, count: u64, when: &str) -> Result<(), Box<dyn Error>> {
+    for number in 0..count {
+        let value = db.get(format!("key {number:08}"))?;
+        if value != Some(format!("value {number}").into_bytes()) {
+            return Err(format!("{when}: key {number} has the value {value:?}").into());
+        }
+    }
+    let mut iterator = db.raw_iterator();
+    iterator.seek("key ");
+    let mut found = 0;
+    while iterator.key().is_some_and(|key| key.starts_with(b"key ")) {
+        found += 1;
+        iterator.next();
+    }
+    iterator.status()?;
+    if found != count {
+        return Err(format!("{when}: a scan finds {found} of {count} keys").into());
+    }
+    println!("{when}: {found} keys");
     Ok(())
 }

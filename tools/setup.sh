@@ -19,6 +19,7 @@ missing() {
     has_libclang || echo "libclang with headers|libclang-dev"
     has_gflags || echo "gflags with headers|libgflags-dev"
     have ccache || echo "ccache|ccache"
+    have pkg-config || echo "pkg-config, for the tests of make install|pkg-config"
 }
 
 if ! have cargo; then
@@ -54,8 +55,8 @@ fi
     echo "$found" | cut -d'|' -f1 | sed 's/^/  - /'
     echo "Install them and run make again:"
     echo "  Debian, Ubuntu: apt-get install $packages"
-    echo "  Fedora:         dnf install gcc-c++ clang-devel gflags-devel ccache"
-    echo "  Arch:           pacman -S gcc clang gflags ccache"
-    echo "  macOS:          brew install llvm gflags ccache"
+    echo "  Fedora:         dnf install gcc-c++ clang-devel gflags-devel ccache pkgconf"
+    echo "  Arch:           pacman -S gcc clang gflags ccache pkgconf"
+    echo "  macOS:          brew install llvm gflags ccache pkgconf"
 } >&2
 exit 1

@@ -1,6 +1,8 @@
-// Checkpoints and backups, restored with the learned indexes and without.
+// Checkpoints, backups and exports, restored with the learned indexes and without.
 
 #include "db.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/metadata.h"
 #include "rocksdb/utilities/backup_engine.h"
 #include "rocksdb/utilities/checkpoint.h"
 
@@ -79,6 +81,50 @@ CASE(od_02_backup) {
     CHECK_OK(backup->RestoreDBFromLatestBackup(dir / "restored", dir / "restored"));
     CheckCopy(dir / "restored", wanted);
   }
+}
+
+CASE(od_02_export_and_import) {
+  TempDir dir;
+  auto db = Open(DbOptions(Index::kPrimary), dir / "db");
+  const Entries wanted = Fill(*db);
+  rocksdb::Checkpoint* made = nullptr;
+  CHECK_OK(rocksdb::Checkpoint::Create(db.get(), &made));
+  const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
+  rocksdb::ExportImportFilesMetaData* exported = nullptr;
+  CHECK_OK(checkpoint->ExportColumnFamily(db->DefaultColumnFamily(), dir / "export", &exported));
+  const std::unique_ptr<rocksdb::ExportImportFilesMetaData> metadata(exported);
+  for (const Index index : {Index::kPrimary, Index::kStock, Index::kAlongside}) {
+    auto target = Open(DbOptions(index), dir / ("target" + std::to_string(static_cast<int>(index))));
+    rocksdb::ColumnFamilyHandle* family = nullptr;
+    rocksdb::ImportColumnFamilyOptions copying;
+    copying.move_files = false;
+    CHECK_OK(target->CreateColumnFamilyWithImport(DbOptions(index), "imported", copying, *metadata, &family));
+    CHECK(ScanAll(*target, family) == wanted);
+    CHECK_OK(target->DestroyColumnFamilyHandle(family));
+  }
+}
+
+// A copy whose OPTIONS are read by a process without the plugin: the factory is lost, the switch is not. The
+// message names the option to turn off.
+CASE(od_02_options_without_the_plugin) {
+  TempDir dir;
+  Entries wanted;
+  {
+    auto db = Open(DbOptions(Index::kPrimary), dir / "db");
+    wanted = Fill(*db);
+  }
+  const std::string with = "use_udi_as_primary_index=true;user_defined_index_factory=NobodysIndexFactory";
+  rocksdb::Options options = DbOptions(Index::kStock);
+  rocksdb::Options lost;
+  CHECK_OK(rocksdb::GetOptionsFromString(rocksdb::ConfigOptions(), options,
+                                         "block_based_table_factory={" + with + "}", &lost));
+  std::unique_ptr<rocksdb::DB> db;
+  const rocksdb::Status status = rocksdb::DB::Open(lost, dir / "db", &db);
+  CHECK_MSG(status.IsInvalidArgument(), status.ToString());
+  CHECK_MSG(status.ToString().find("use_udi_as_primary_index") != std::string::npos, status.ToString());
+  CHECK_OK(rocksdb::GetOptionsFromString(rocksdb::ConfigOptions(), lost,
+                                         "block_based_table_factory={use_udi_as_primary_index=false}", &options));
+  CHECK(ScanAll(*Open(options, dir / "db")) == wanted);
 }
 
 }  // namespace mountdb::test

@@ -26,6 +26,8 @@ macro_rules! cases {
 cases! {
     fallback_of_a_family_logs_one_line,
     fallback_of_a_rep_logs_one_line,
+    fb_02_another_build_is_refused_in_one_line,
+    fb_02_this_build_is_accepted,
     fb_04_c_interface,
     fb_04_register_any_number_of_times,
     ingested_files_over_a_memtable,
@@ -66,6 +68,8 @@ cases! {
     od_01_unregistered_names,
     od_02_backup,
     od_02_checkpoint,
+    od_02_export_and_import,
+    od_02_options_without_the_plugin,
     optimistic_conflicts_in_sealed_memtables,
     prefix_iterators,
     read_only_instances_replay_the_log,
