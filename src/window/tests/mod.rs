@@ -1,0 +1,9 @@
+//! Tests of the windowed index as a whole: every kind of key, corrupt bytes, sizes.
+
+mod corrupt;
+mod kinds;
+mod size;
+
+/// The key sets that the exact index is tested with.
+#[path = "../../index/tests/keys.rs"]
+mod keys;
