@@ -179,7 +179,7 @@ impl WindowReader {
         for pair in below_root.windows(2).rev() {
             if let [below, level] = pair {
                 let guess = level.predict(block, index, number);
-                index = below.find(block, guess, level.scale.reach.into(), number);
+                index = below.find(block, guess, number);
             }
         }
         index
