@@ -5,5 +5,9 @@ mod kinds;
 mod size;
 
 /// The key sets that the exact index is tested with.
+#[expect(
+    clippy::duplicate_mod,
+    reason = "the tests of a module that knows no index cannot name those of the index"
+)]
 #[path = "../../index/tests/keys.rs"]
 mod keys;

@@ -1,15 +1,15 @@
 //! Bytes of an index, where look-ups end, and golden bytes.
 
 use super::keys::{KINDS, Random, keys};
-use crate::window::check::{Oracle, blocks, build, verify};
+use crate::window::check::{Block, Oracle, blocks, build, verify};
 use crate::window::{WindowBuilder, WindowReader};
 
 /// Keys of `kind` in blocks of `block_size`, with 100-byte values: the blocks and all keys.
-fn file(kind: &str, count: usize, block_size: u64, random: &mut Random) -> (Vec<(Vec<u8>, u64, u64)>, Vec<Vec<u8>>) {
+fn file(kind: &str, count: usize, block_size: u64, random: &mut Random) -> (Vec<Block>, Vec<Vec<u8>>) {
     let mut all = keys(kind, count, random);
     all.sort();
     all.dedup();
-    let mut blocks: Vec<(Vec<u8>, u64, u64)> = Vec::new();
+    let mut blocks: Vec<Block> = Vec::new();
     let (mut first, mut used, mut offset) = (None, 0, 0);
     for (index, key) in all.iter().enumerate() {
         first.get_or_insert_with(|| key.clone());
