@@ -9,7 +9,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Direction of use, one way: `cpp -> ffi -> {memtable, index} -> {format, model, key}`, everybody `-> error`.
+//! Direction of use, one way: `cpp -> ffi -> {memtable, index, window} -> {format, model, key}`,
+//! everybody `-> error`.
 
 pub mod error;
 mod ffi;
@@ -29,6 +30,8 @@ mod options;
 mod stats;
 #[doc(hidden)]
 pub mod testing;
+#[doc(hidden)]
+pub mod window;
 
 pub use error::{Error, Result};
 #[cfg(feature = "bundled")]

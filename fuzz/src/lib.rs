@@ -1,4 +1,4 @@
-//! The pure part of the table index, compiled without RocksDB: a fuzzer builds in seconds and instruments only what it tests.
+//! The pure part of the table indexes, compiled without RocksDB: a fuzzer builds in seconds and instruments only what it tests.
 
 #![allow(dead_code, reason = "what the targets do not reach is used in the library")]
 
@@ -12,3 +12,5 @@ pub mod index;
 pub mod key;
 #[path = "../../src/model/mod.rs"]
 pub mod model;
+#[path = "../../src/window/mod.rs"]
+pub mod window;

@@ -32,7 +32,7 @@ pub(super) fn load_len(block: &[u8], at: usize, len: u32) -> u64 {
 
 /// Element `index` of the array of `width`-bit integers (0 to 64) that starts at byte `at`.
 #[inline]
-pub(super) fn read_bits(block: &[u8], at: usize, index: usize, width: u32) -> u64 {
+pub fn read_bits(block: &[u8], at: usize, index: usize, width: u32) -> u64 {
     let bit = index.wrapping_mul(width as usize);
     let (byte, shift) = (at.wrapping_add(bit / 8), (bit % 8) as u32);
     let mut value = load_le(block, byte) >> shift;
@@ -43,12 +43,12 @@ pub(super) fn read_bits(block: &[u8], at: usize, index: usize, width: u32) -> u6
 }
 
 /// Bytes that `count` integers of `width` bits take.
-pub(super) fn packed_len(count: usize, width: u32) -> usize {
+pub fn packed_len(count: usize, width: u32) -> usize {
     (count * width as usize).div_ceil(8)
 }
 
 /// Appends `values`, each below `2^width`, as a bit array.
-pub(super) fn write_bits(out: &mut Vec<u8>, values: impl Iterator<Item = u64>, width: u32) {
+pub fn write_bits(out: &mut Vec<u8>, values: impl Iterator<Item = u64>, width: u32) {
     let (mut pending, mut filled) = (0u128, 0);
     for value in values {
         debug_assert!(value & !low_mask(width) == 0);
@@ -97,7 +97,7 @@ pub(super) fn read_varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
 }
 
 /// Bits that hold `value`; 0 for 0.
-pub(super) fn bits_needed(value: u64) -> u32 {
+pub fn bits_needed(value: u64) -> u32 {
     u64::BITS - value.leading_zeros()
 }
 

@@ -56,7 +56,7 @@ mod group;
 mod header;
 mod lone;
 
-pub use bits::{bytes_needed, load_le};
+pub use bits::{bits_needed, bytes_needed, load_le, packed_len, read_bits, write_bits};
 pub use encode::{GroupParts, Numbers, Offsets, Tail};
 pub use group::Group;
 pub use header::{HEADER_MAX_LEN, Header};

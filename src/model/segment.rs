@@ -1,58 +1,24 @@
-//! Streaming piecewise-linear approximation with the fewest segments for an error bound.
+//! Streaming piecewise-linear approximation with the fewest segments (O'Rourke 1981).
 
-/// A line that predicts positions from `first` up to the next segment's `first`.
+/// A line that starts at `first`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// Smallest number that the segment covers.
     pub first: u64,
-    /// Positions per unit of the number, times 2^64; never negative, so predictions do not decrease.
+    /// Value per unit of the number, times 2^64; never negative, so values do not decrease.
     pub slope: u128,
-    /// Position at `first`, times 2^64.
+    /// Value at `first`, times 2^64.
     pub intercept: i128,
 }
 
+#[cfg(test)]
 impl Segment {
-    /// Predicted position of `number`, at least 0. Numbers below `first` are treated as `first`.
-    pub fn predict(&self, number: u64) -> u64 {
+    /// Value at `number`, at least 0. Numbers below `first` are treated as `first`.
+    fn predict(&self, number: u64) -> u64 {
         let run = u128::from(number.saturating_sub(self.first));
         let rise = i128::try_from(self.slope.saturating_mul(run)).unwrap_or(i128::MAX);
         u64::try_from(self.intercept.saturating_add(rise) >> 64).unwrap_or(0)
     }
-}
-
-/// Largest error bound; keeps cross products within 128 bits together with positions below 2^61.
-const EPSILON_LIMIT: u64 = 1 << 60;
-
-/// Segments for `numbers` in ascending order, such that the prediction for a stored number is at most `epsilon + 1` from its
-/// first position, and for any other number at most `epsilon + 2` from the position of the next larger stored number.
-///
-/// Equal numbers count as one point, at the position of the first; a second point behind them marks where they end. A
-/// number below its predecessor is treated as equal to it.
-pub fn segments(numbers: impl IntoIterator<Item = u64>, epsilon: u64) -> Vec<Segment> {
-    let epsilon = i128::from(epsilon.min(EPSILON_LIMIT));
-    let mut done = Vec::new();
-    let mut cone = Cone::default();
-    let mut add = |number: u64, position: i128| {
-        if !cone.add(i128::from(number), position, epsilon) {
-            done.extend(cone.segment());
-            cone.clear();
-            cone.add(i128::from(number), position, epsilon);
-        }
-    };
-    let mut previous: Option<(u64, i128)> = None;
-    for (position, number) in (0i128..).zip(numbers) {
-        match previous {
-            Some((last, _)) if number <= last => continue,
-            Some((last, first_position)) if position > first_position + 1 && number > last + 1 => {
-                add(last + 1, position)
-            }
-            _ => {}
-        }
-        add(number, position);
-        previous = Some((number, position));
-    }
-    done.extend(cone.segment());
-    done
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,13 +32,15 @@ fn steeper(a: Point, b: Point, c: Point, d: Point) -> bool {
     (b.y - a.y) * (d.x - c.x) > (d.y - c.y) * (b.x - a.x)
 }
 
-/// All lines that pass every point added so far within epsilon: bounded by the flattest and the steepest of them.
+/// All lines that pass through each of the ranges added so far: bounded by the flattest and the steepest of them.
+///
+/// Adding ranges until one is refused, and starting over from that one, covers a sequence with as few lines as possible.
 #[derive(Debug, Default)]
-struct Cone {
+pub struct Cone {
     first: i128,
-    /// Convex hull of the points raised by epsilon, as far as it can still bound the flattest line.
+    /// Convex hull of the upper ends, as far as it can still bound the flattest line.
     upper: Vec<Point>,
-    /// Convex hull of the points lowered by epsilon, as far as it can still bound the steepest line.
+    /// Convex hull of the lower ends, as far as it can still bound the steepest line.
     lower: Vec<Point>,
     upper_start: usize,
     lower_start: usize,
@@ -82,15 +50,20 @@ struct Cone {
 }
 
 impl Cone {
-    fn clear(&mut self) {
+    /// Forgets all ranges.
+    pub fn clear(&mut self) {
         self.upper.clear();
         self.lower.clear();
         (self.upper_start, self.lower_start, self.points) = (0, 0, 0);
     }
 
-    /// Narrows the cone; false, and nothing changed, where no line is left.
-    fn add(&mut self, x: i128, y: i128, epsilon: i128) -> bool {
-        let (above, below) = (Point { x, y: y + epsilon }, Point { x, y: y - epsilon });
+    /// Leaves the lines whose value at `number` is within `low..=high`; false, and nothing changed, where there is none.
+    ///
+    /// Numbers must ascend, and neither end of the ranges may descend; ends must be within 2^61 of 0, which keeps cross
+    /// products within 128 bits.
+    pub fn add(&mut self, number: u64, low: i128, high: i128) -> bool {
+        let x = i128::from(number);
+        let (above, below) = (Point { x, y: high }, Point { x, y: low });
         match self.points {
             0 => {
                 self.first = x;
@@ -129,7 +102,8 @@ impl Cone {
         true
     }
 
-    fn segment(&self) -> Option<Segment> {
+    /// A line in the middle of the cone; `None` where no range was added.
+    pub fn segment(&self) -> Option<Segment> {
         let first = u64::try_from(self.first).ok().filter(|_| self.points > 0)?;
         if self.points == 1 {
             let (above, below) = self.flattest;
@@ -161,6 +135,41 @@ impl Cone {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Largest error bound.
+    const EPSILON_LIMIT: u64 = 1 << 60;
+
+    /// Segments for `numbers` in ascending order, such that the prediction for a stored number is at most `epsilon + 1` from its
+    /// first position, and for any other number at most `epsilon + 2` from the position of the next larger stored number.
+    ///
+    /// Equal numbers count as one point, at the position of the first; a second point behind them marks where they end. A
+    /// number below its predecessor is treated as equal to it.
+    fn segments(numbers: impl IntoIterator<Item = u64>, epsilon: u64) -> Vec<Segment> {
+        let epsilon = i128::from(epsilon.min(EPSILON_LIMIT));
+        let mut done = Vec::new();
+        let mut cone = Cone::default();
+        let mut add = |number: u64, position: i128| {
+            if !cone.add(number, position - epsilon, position + epsilon) {
+                done.extend(cone.segment());
+                cone.clear();
+                cone.add(number, position - epsilon, position + epsilon);
+            }
+        };
+        let mut previous: Option<(u64, i128)> = None;
+        for (position, number) in (0i128..).zip(numbers) {
+            match previous {
+                Some((last, _)) if number <= last => continue,
+                Some((last, first_position)) if position > first_position + 1 && number > last + 1 => {
+                    add(last + 1, position)
+                }
+                _ => {}
+            }
+            add(number, position);
+            previous = Some((number, position));
+        }
+        done.extend(cone.segment());
+        done
+    }
 
     struct Random(u64);
 
