@@ -37,6 +37,8 @@ fn run() -> Result<(), String> {
     let rocksdb = rocksdb::Source::locate()?;
     let patched = overlay::Patched::write(&rocksdb, &out_dir().join("rocksdb"))?;
 
+    println!("cargo:patched={}", patched.root().display());
+
     // The bridge is printed first: rustc keeps the order, and the shim's references have to be open when the overlay is
     // linked.
     build_shim(&rocksdb, &patched)?;

@@ -34,6 +34,11 @@ fn cases(name: &str, headers: &[&str]) -> Result<(), String> {
     }
     let rocksdb = rocksdb::Source::locate()?;
     let mut cc = cc::Build::new();
+    println!("cargo:rerun-if-env-changed=DEP_MOUNTDB_PATCHED");
+    // Patched headers go before RocksDB's own.
+    if let Some(patched) = env::var_os("DEP_MOUNTDB_PATCHED") {
+        cc.include(patched);
+    }
     cc.include("../..").include("src");
     rocksdb.flags(&mut cc);
     cc.flag_if_supported("-fno-rtti")

@@ -21,7 +21,7 @@ void mountdb_register(char** errptr);
 /* How SST files use the learned index. */
 enum {
   mountdb_index_alongside = 0, /* written beside RocksDB's own, which serves the reads */
-  mountdb_index_primary = 1    /* serves all reads: every file has to have it */
+  mountdb_index_primary = 1    /* serves the reads of files that have it; RocksDB without mountdb's patches wants it in every file */
 };
 
 /* Sets the learned indexes by option strings, such as "alex" or
@@ -58,6 +58,19 @@ typedef struct mountdb_memtable_stats_t {
    databases counts their column families of equal number together. */
 unsigned char mountdb_memtable_stats(rocksdb_t* db, rocksdb_column_family_handle_t* family,
                                      mountdb_memtable_stats_t* stats);
+
+/* Where look-ups through windowed indexes (lookup=window) ended, in this process
+   so far: in the predicted block, the one to its left or right, or farther away
+   (only where many blocks start with equal eight bytes). */
+typedef struct mountdb_window_stats_t {
+  uint64_t predicted;
+  uint64_t left;
+  uint64_t right;
+  uint64_t beyond;
+  uint64_t reads; /* of three blocks at once, because the predicted one was not cached */
+} mountdb_window_stats_t;
+
+void mountdb_window_stats(mountdb_window_stats_t* stats);
 
 #ifdef __cplusplus
 }

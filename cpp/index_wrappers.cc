@@ -8,6 +8,8 @@
 
 #include "cpp/convert.h"
 #include "cpp/pgm_index.h"
+#include "cpp/window_index.h"
+#include "cpp/window_iterator.h"
 
 namespace mountdb {
 
@@ -96,6 +98,12 @@ class WrappedBuilder final : public IndexBuilder {
     if (feed_standard_) {
       standard_->OnKeyAdded(key, value);
     }
+    // The first key is all that a learned index wants to know, and a windowed one
+    // at that.
+    if (first_) {
+      first_ = false;
+      learned_->OnKeyAdded(rocksdb::ExtractUserKey(key), UserDefinedIndexBuilder::kOther, Slice());
+    }
   }
 
   Status Finish(IndexBlocks* blocks, const BlockHandle& last_partition) override {
@@ -155,6 +163,7 @@ class WrappedBuilder final : public IndexBuilder {
   const std::unique_ptr<UserDefinedIndexBuilder> learned_;
   const bool omit_;
   const bool feed_standard_;
+  bool first_ = true;
   Status status_;
   bool learned_finished_ = false;
   // An estimate until Finish; read by the thread that adds keys.
@@ -244,9 +253,12 @@ class LearnedIterator final : public InternalIteratorBase<IndexValue> {
 class WrappedReader final : public BlockBasedTable::IndexReader {
  public:
   WrappedReader(std::unique_ptr<IndexReader> standard,
-                std::unique_ptr<UserDefinedIndexReader> learned, bool primary)
+                std::unique_ptr<UserDefinedIndexReader> learned, bool primary,
+                const BlockBasedTable* table)
       : standard_(std::move(standard)),
         learned_(std::move(learned)),
+        window_(static_cast<const LearnedReader&>(*learned_).IsWindow()),
+        table_(table),
         primary_(primary || standard_ == nullptr) {}
 
   InternalIteratorBase<IndexValue>* NewIterator(const ReadOptions& options,
@@ -255,6 +267,10 @@ class WrappedReader final : public BlockBasedTable::IndexReader {
                                                 BlockCacheLookupContext* context) override {
     const auto* asked = options.table_index_factory;
     if (primary_ || (asked != nullptr && asked->Name() == std::string(PgmIndexFactory::kClassName()))) {
+      if (window_) {
+        return new WindowIterator(static_cast<const WindowIndexReader&>(*learned_), table_, options,
+                                  get_context, context);
+      }
       return new LearnedIterator(static_cast<const PgmReader&>(*learned_));
     }
     if (asked != nullptr) {
@@ -284,6 +300,8 @@ class WrappedReader final : public BlockBasedTable::IndexReader {
  private:
   const std::unique_ptr<IndexReader> standard_;
   const std::unique_ptr<UserDefinedIndexReader> learned_;
+  const bool window_;
+  const BlockBasedTable* const table_;
   const bool primary_;
 };
 
@@ -305,8 +323,8 @@ class Extension final : public rocksdb::UserDefinedIndexExtension {
   std::unique_ptr<BlockBasedTable::IndexReader> WrapReader(
       std::unique_ptr<BlockBasedTable::IndexReader> standard,
       std::unique_ptr<UserDefinedIndexReader> learned, bool primary,
-      const BlockBasedTable*) override {
-    return std::make_unique<WrappedReader>(std::move(standard), std::move(learned), primary);
+      const BlockBasedTable* table) override {
+    return std::make_unique<WrappedReader>(std::move(standard), std::move(learned), primary, table);
   }
 
  private:

@@ -5,6 +5,7 @@
 #include "cpp/convert.h"
 #include "cpp/index_wrappers.h"
 #include "cpp/option_types.h"
+#include "cpp/window_index.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/table.h"
 
@@ -78,7 +79,9 @@ class PgmIterator final : public UserDefinedIndexIterator {
 const std::unordered_map<std::string, rocksdb::OptionTypeInfo>& OptionTypes() {
   static const auto* types = new std::unordered_map<std::string, rocksdb::OptionTypeInfo>{
       {"mode",
-       Choice<PgmMode>("mode", offsetof(PgmIndexOptions, mode), {"alongside", "replace"})}};
+       Choice<PgmMode>("mode", offsetof(PgmIndexOptions, mode), {"alongside", "replace"})},
+      {"lookup",
+       Choice<PgmLookup>("lookup", offsetof(PgmIndexOptions, lookup), {"exact", "window"})}};
   return *types;
 }
 
@@ -144,20 +147,25 @@ Status PgmIndexFactory::ValidateOptions(const rocksdb::DBOptions& db_options,
             " has user-defined timestamps, for which the learned index brings nothing; unset "
             "user_defined_index_factory for this column family");
   }
-  if (options_.mode == PgmMode::kReplace) {
-    if (extension_ == nullptr) {
-      return Status::InvalidArgument(
-          "user_defined_index_factory={id=pgm;mode=replace}",
-          "this RocksDB was built without mountdb's patches; set mode=alongside");
-    }
-    const auto* table = cf_options.table_factory == nullptr
-                            ? nullptr
-                            : cf_options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
-    if (table != nullptr && !table->use_udi_as_primary_index) {
-      return Status::InvalidArgument(
-          "user_defined_index_factory={id=pgm;mode=replace}",
-          "files without RocksDB's own index need use_udi_as_primary_index=true");
-    }
+  const bool replace = options_.mode == PgmMode::kReplace;
+  const bool window = options_.lookup == PgmLookup::kWindow;
+  const std::string given = std::string("user_defined_index_factory={id=pgm;") +
+                            (replace ? "mode=replace}" : "lookup=window}");
+  if ((replace || window) && extension_ == nullptr) {
+    return Status::InvalidArgument(
+        given, "this RocksDB was built without mountdb's patches; set mode=alongside;lookup=exact");
+  }
+  const auto* table = cf_options.table_factory == nullptr
+                          ? nullptr
+                          : cf_options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
+  if (replace && table != nullptr && !table->use_udi_as_primary_index) {
+    return Status::InvalidArgument(
+        given, "files without RocksDB's own index need use_udi_as_primary_index=true");
+  }
+  if (window && table != nullptr && table->no_block_cache) {
+    return Status::InvalidArgument(
+        given, "a block is looked into twice, so that lookup=window needs a block cache; unset "
+               "no_block_cache or set lookup=exact");
   }
   return UserDefinedIndexFactory::ValidateOptions(db_options, cf_options);
 }
@@ -166,7 +174,7 @@ Status PgmIndexFactory::ConfigureOptions(
     const rocksdb::ConfigOptions& config,
     const std::unordered_map<std::string, std::string>& options,
     std::unordered_map<std::string, std::string>* unused) {
-  Status status = CheckOptionNames(kNickName(), {"mode"}, config, options);
+  Status status = CheckOptionNames(kNickName(), {"lookup", "mode"}, config, options);
   if (status.ok()) {
     status = UserDefinedIndexFactory::ConfigureOptions(config, options, unused);
   }
@@ -185,13 +193,22 @@ std::unique_ptr<UserDefinedIndexReader> PgmIndexFactory::NewReader(Slice& block)
 
 Status PgmIndexFactory::NewBuilder(const UserDefinedIndexOption& option,
                                    std::unique_ptr<UserDefinedIndexBuilder>& builder) const {
-  builder = std::make_unique<PgmBuilder>(OtherThanBytewise(option.comparator));
+  const Comparator* const comparator = OtherThanBytewise(option.comparator);
+  if (options_.lookup == PgmLookup::kWindow && comparator == nullptr && extension_ != nullptr) {
+    builder = std::make_unique<WindowIndexBuilder>();
+  } else {
+    builder = std::make_unique<PgmBuilder>(comparator);
+  }
   return Status::OK();
 }
 
 Status PgmIndexFactory::NewReader(const UserDefinedIndexOption& option, Slice& block,
                                   std::unique_ptr<UserDefinedIndexReader>& reader) const {
   return ToStatus([&] {
+    if (IsWindowIndex(block)) {
+      reader = std::make_unique<WindowIndexReader>(ffi::window_open(ToRust(block)), block);
+      return;
+    }
     auto opened = ffi::pgm_open(ToRust(block), OtherThanBytewise(option.comparator));
     reader = std::make_unique<PgmReader>(std::move(opened), block);
   });

@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "cpp/learned_reader.h"
 #include "cpp/registry.h"
 #include "mountdb/src/ffi.rs.h"
 
@@ -32,13 +33,14 @@ class PgmBuilder final : public rocksdb::UserDefinedIndexBuilder {
 };
 
 // The index of one open file. The table keeps its bytes in memory.
-class PgmReader final : public rocksdb::UserDefinedIndexReader {
+class PgmReader final : public LearnedReader {
  public:
   PgmReader(rust::Box<ffi::PgmReader> reader, const rocksdb::Slice& block);
 
   std::unique_ptr<rocksdb::UserDefinedIndexIterator> NewIterator(
       const rocksdb::ReadOptions& options) override;
   size_t ApproximateMemoryUsage() const override;
+  bool IsWindow() const override { return false; }
 
   const ffi::PgmReader& index() const { return *reader_; }
   rust::Slice<const uint8_t> bytes() const { return block_; }

@@ -49,12 +49,20 @@ struct AlexMemTableOptions {
 // Which indexes new files get.
 enum class PgmMode { kAlongside, kReplace };
 
-// In option strings: {id=pgm;mode=replace}. Files are read whatever their mode.
+// How a look-up finds the data block.
+enum class PgmLookup { kExact, kWindow };
+
+// In option strings: {id=pgm;mode=replace;lookup=exact}. Files are read whatever
+// the options were that they were written with.
 struct PgmIndexOptions {
   // "alongside": RocksDB's own index too. "replace": the learned index only, in
   // a RocksDB that is patched for it; no other RocksDB opens such files. Needs
   // use_udi_as_primary_index.
   PgmMode mode = PgmMode::kAlongside;
+  // "exact": the index knows the block. "window": the paper's form, smaller, which
+  // names three and reads them at once; for bytewise order, with a block cache, in
+  // a RocksDB that is patched for it.
+  PgmLookup lookup = PgmLookup::kExact;
 };
 
 // Makes AlexMemTableFactory ("alex") and PgmIndexFactory ("pgm") known to

@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::error::{Error, Result};
 use crate::index::{Cursor, IndexBuilder, IndexOptions, Reader};
 use crate::memtable::rep::{AlexFactory, AlexRep};
+use crate::window;
 
 #[cxx::bridge(namespace = "mountdb::ffi")]
 #[allow(
@@ -125,6 +126,20 @@ pub(crate) mod bridge {
         fn seek(self: &PgmReader, block: &[u8], key: &[u8], tag: u64) -> BlockPlace;
         fn place(self: &PgmReader, block: &[u8], position: u64) -> BlockPlace;
         fn separator(self: &PgmReader, block: &[u8], position: u64, internal_key: &mut Vec<u8>);
+
+        type WindowBuilder;
+        fn window_builder() -> Box<WindowBuilder>;
+        fn add(self: &mut WindowBuilder, first: &[u8], offset: u64, size: u64);
+        fn finish(self: &mut WindowBuilder) -> Result<&[u8]>;
+        fn estimated_size(self: &WindowBuilder) -> u64;
+
+        type WindowReader;
+        fn is_window_index(block: &[u8]) -> bool;
+        fn window_open(block: &[u8]) -> Result<Box<WindowReader>>;
+        fn memory_usage(self: &WindowReader) -> usize;
+        fn len(self: &WindowReader) -> u64;
+        fn predict(self: &WindowReader, block: &[u8], key: &[u8]) -> u64;
+        fn place(self: &WindowReader, block: &[u8], position: u64) -> BlockPlace;
 
         type PgmCursor;
         fn pgm_cursor() -> Box<PgmCursor>;
@@ -263,6 +278,63 @@ impl PgmReader {
         const LOWEST: u64 = 1;
         self.reader.separator(block, position as usize, internal_key);
         internal_key.extend_from_slice(&LOWEST.to_le_bytes());
+    }
+}
+
+/// Builder of one file's windowed index.
+pub struct WindowBuilder(window::WindowBuilder);
+
+fn window_builder() -> Box<WindowBuilder> {
+    Box::new(WindowBuilder(window::WindowBuilder::new()))
+}
+
+impl WindowBuilder {
+    fn add(&mut self, first: &[u8], offset: u64, size: u64) {
+        self.0.add(first, offset, size);
+    }
+
+    fn finish(&mut self) -> Result<&[u8]> {
+        guarded("building an index", || {
+            crate::testing::fault_point();
+            self.0.finish()
+        })
+    }
+
+    fn estimated_size(&self) -> u64 {
+        self.0.estimated_size()
+    }
+}
+
+/// An opened windowed index.
+pub struct WindowReader(window::WindowReader);
+
+fn is_window_index(block: &[u8]) -> bool {
+    block.starts_with(&window::MAGIC)
+}
+
+fn window_open(block: &[u8]) -> Result<Box<WindowReader>> {
+    guarded("opening an index", || {
+        crate::testing::fault_point();
+        Ok(Box::new(WindowReader(window::WindowReader::open(block)?)))
+    })
+}
+
+impl WindowReader {
+    fn memory_usage(&self) -> usize {
+        self.0.memory_usage()
+    }
+
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn predict(&self, block: &[u8], key: &[u8]) -> u64 {
+        self.0.predict(block, key) as u64
+    }
+
+    fn place(&self, block: &[u8], position: u64) -> BlockPlace {
+        let (offset, size) = self.0.handle(block, position as usize);
+        BlockPlace { position, offset, size }
     }
 }
 

@@ -35,6 +35,6 @@ pub mod window;
 
 pub use error::{Error, Result};
 #[cfg(feature = "bundled")]
-pub use options::{IndexMode, LearnedIndex, apply_option_string, register};
+pub use options::{IndexLookup, IndexMode, LearnedIndex, apply_option_string, register};
 #[cfg(feature = "bundled")]
-pub use stats::{MemtableStats, memtable_stats, memtable_stats_cf};
+pub use stats::{MemtableStats, WindowStats, memtable_stats, memtable_stats_cf, window_stats};

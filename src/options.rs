@@ -26,6 +26,17 @@ pub enum IndexMode {
     Replace,
 }
 
+/// How a look-up in an SST file finds the data block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IndexLookup {
+    /// The index knows the block.
+    #[default]
+    Exact,
+    /// The index knows three blocks, which are read at once, and the blocks tell which it is (the paper, section 4.4). Needs a
+    /// block cache.
+    Window,
+}
+
 /// What to learn. The default is everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LearnedIndex {
@@ -35,6 +46,8 @@ pub struct LearnedIndex {
     pub skeleton_period: u32,
     /// Index of SST files.
     pub index: IndexMode,
+    /// Its form in new files.
+    pub lookup: IndexLookup,
 }
 
 impl Default for LearnedIndex {
@@ -43,6 +56,7 @@ impl Default for LearnedIndex {
             memtable: true,
             skeleton_period: 10,
             index: IndexMode::default(),
+            lookup: IndexLookup::default(),
         }
     }
 }
@@ -58,17 +72,25 @@ impl LearnedIndex {
             true => format!("{{id=alex;skeleton_period={}}}", self.skeleton_period),
             false => String::new(),
         };
-        let (index, primary) = match self.index {
+        let (mode, primary) = match self.index {
             IndexMode::Off => ("", false),
-            IndexMode::Alongside => ("pgm", false),
-            IndexMode::Primary => ("pgm", true),
-            IndexMode::Replace => ("{id=pgm;mode=replace}", true),
+            IndexMode::Alongside => ("alongside", false),
+            IndexMode::Primary => ("alongside", true),
+            IndexMode::Replace => ("replace", true),
+        };
+        let lookup = match self.lookup {
+            IndexLookup::Exact => "exact",
+            IndexLookup::Window => "window",
+        };
+        let index = match self.index {
+            IndexMode::Off => String::new(),
+            _ => format!("{{id=pgm;mode={mode};lookup={lookup}}}"),
         };
         // SAFETY: the pointer is that of `options`, which is alive and not shared (`&mut`). `rocksdb_options_t` holds a
         // `rocksdb::Options` and nothing else (db/c.cc).
         let applied = unsafe {
             let options = options.as_raw_ptr().cast();
-            bridge::apply_learned(options, &memtable, index, primary)
+            bridge::apply_learned(options, &memtable, &index, primary)
         };
         applied.map_err(|e| Error::InvalidArgument(e.what().to_owned()))
     }

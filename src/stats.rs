@@ -40,12 +40,37 @@ pub struct MemtableStats {
     pub last_skeleton_bytes: u64,
 }
 
+/// Where look-ups through windowed indexes ended, in this process so far. Layout of `mountdb_window_stats_t` in cpp/c.h.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WindowStats {
+    /// In the predicted block.
+    pub predicted: u64,
+    /// In the block to its left.
+    pub left: u64,
+    /// In the block to its right.
+    pub right: u64,
+    /// Farther away: only where many blocks start with equal eight bytes.
+    pub beyond: u64,
+    /// Reads of three blocks at once, because the predicted one was not cached.
+    pub reads: u64,
+}
+
 unsafe extern "C" {
+    fn mountdb_window_stats(stats: *mut WindowStats);
     fn mountdb_memtable_stats(
         db: *mut rocksdb_t,
         family: *mut rocksdb_column_family_handle_t,
         stats: *mut MemtableStats,
     ) -> u8;
+}
+
+/// Where look-ups through windowed indexes ended, in this process so far.
+pub fn window_stats() -> WindowStats {
+    let mut stats = WindowStats::default();
+    // SAFETY: the struct has C's layout.
+    unsafe { mountdb_window_stats(&mut stats) };
+    stats
 }
 
 /// Statistics of the default column family's memtables. `None` if its memtable factory is not `alex`.

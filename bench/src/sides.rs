@@ -15,6 +15,8 @@ pub enum Learned {
     Index,
     /// The index of SST files, and no other index in them.
     Replace,
+    /// The windowed form of the index of SST files (the paper's), and no other index in them.
+    Window,
 }
 
 impl Learned {
@@ -24,6 +26,7 @@ impl Learned {
             Learned::Memtable => "memtable",
             Learned::Index => "index",
             Learned::Replace => "replace",
+            Learned::Window => "window",
         }
     }
 
@@ -36,6 +39,9 @@ impl Learned {
             }
             Learned::Replace => {
                 "block_based_table_factory={user_defined_index_factory={id=pgm;mode=replace};use_udi_as_primary_index=true}"
+            }
+            Learned::Window => {
+                "block_based_table_factory={user_defined_index_factory={id=pgm;mode=replace;lookup=window};use_udi_as_primary_index=true}"
             }
         }
     }

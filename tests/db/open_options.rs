@@ -12,8 +12,8 @@ use rocksdb::{
 use crate::harness::keys::{Kind, probe, universe};
 use crate::harness::pair::open;
 use crate::harness::{
-    ALONGSIDE, BOTH, BOTH_ALONGSIDE, Bounds, MEMTABLE, Model, PRIMARY, Pair, REPLACE, Shape, Walk, options, sealed,
-    seeded,
+    ALONGSIDE, BOTH, BOTH_ALONGSIDE, Bounds, MEMTABLE, Model, PRIMARY, Pair, REPLACE, Shape, WINDOW, WINDOW_REPLACE,
+    Walk, options, sealed, seeded,
 };
 
 /// Writes, flushes, compacts, reopens; reads everything each time.
@@ -131,7 +131,7 @@ fn od_04_parallel_compression() {
         options.set_compression_type(DBCompressionType::Zstd);
         options.set_compression_options_parallel_threads(4);
     });
-    for learned in [MEMTABLE, PRIMARY, ALONGSIDE, BOTH, REPLACE] {
+    for learned in [MEMTABLE, PRIMARY, ALONGSIDE, BOTH, REPLACE, WINDOW_REPLACE] {
         smoke("parallel compression", learned, &shape, true);
     }
 }
@@ -157,7 +157,7 @@ fn od_04_partitioned_index_and_filters() {
         ("partitioned filters", &filters),
         ("coupled filters", &coupled),
     ] {
-        for learned in [MEMTABLE, ALONGSIDE, PRIMARY, BOTH, REPLACE] {
+        for learned in [MEMTABLE, ALONGSIDE, PRIMARY, BOTH, REPLACE, WINDOW] {
             smoke(what, learned, shape, true);
         }
     }
@@ -181,7 +181,7 @@ fn od_04_index_types() {
         },
         ..hash
     };
-    for learned in [MEMTABLE, PRIMARY, ALONGSIDE, BOTH, REPLACE] {
+    for learned in [MEMTABLE, PRIMARY, ALONGSIDE, BOTH, REPLACE, WINDOW_REPLACE] {
         prefixes("hash index", learned, &hash);
     }
     let first_key = rest(|options| {
@@ -190,7 +190,7 @@ fn od_04_index_types() {
             "block_based_table_factory={index_type=kBinarySearchWithFirstKey}",
         )
     });
-    for learned in [MEMTABLE, PRIMARY, ALONGSIDE, BOTH, REPLACE] {
+    for learned in [MEMTABLE, PRIMARY, ALONGSIDE, BOTH, REPLACE, WINDOW_REPLACE] {
         smoke("first key", learned, &first_key, true);
     }
     let interpolation = rest(|options| {
@@ -199,7 +199,7 @@ fn od_04_index_types() {
             "block_based_table_factory={index_block_search_type=kInterpolation}",
         )
     });
-    for learned in [MEMTABLE, PRIMARY, ALONGSIDE, BOTH, REPLACE] {
+    for learned in [MEMTABLE, PRIMARY, ALONGSIDE, BOTH, REPLACE, WINDOW_REPLACE] {
         smoke("interpolation", learned, &interpolation, true);
     }
 }

@@ -9,8 +9,8 @@ use rocksdb::{DB, IteratorMode};
 use crate::harness::keys::{Kind, universe};
 use crate::harness::pair::{compact, open};
 use crate::harness::{
-    ALONGSIDE, BOTH, BOTH_ALONGSIDE, BOTH_REPLACE, Bounds, Model, PRIMARY, Pair, REPLACE, Rng, Shape, options, sealed,
-    seeded, unseal,
+    ALONGSIDE, BOTH, BOTH_ALONGSIDE, BOTH_REPLACE, Bounds, Model, PRIMARY, Pair, REPLACE, Rng, Shape, WINDOW,
+    WINDOW_REPLACE, options, sealed, seeded, unseal,
 };
 
 /// The steps of one database's life, beside a stock database with the same writes.
@@ -115,7 +115,7 @@ fn indexes(db: &DB) -> (usize, usize) {
         let holds = |text: &[u8]| bytes.windows(text.len()).any(|window| window == text);
         // The index type property of a file without a standard index.
         standard += usize::from(!holds(b"index.typeU\0\0\0"));
-        learned += usize::from(holds(b"MDIX"));
+        learned += usize::from(holds(b"MDIX") || holds(b"MDWX"));
     }
     (standard, learned)
 }
@@ -125,7 +125,15 @@ fn sf_03_every_mode_reads_the_files_of_every_other() {
     let mut rng = seeded("sf_03_every_mode");
     let mut life = Life::new(Kind::Random, &mut rng);
     let mut mixed = false;
-    let modes = [None, Some(ALONGSIDE), Some(PRIMARY), Some(REPLACE), Some(BOTH_REPLACE)];
+    let modes = [
+        None,
+        Some(ALONGSIDE),
+        Some(PRIMARY),
+        Some(REPLACE),
+        Some(WINDOW),
+        Some(WINDOW_REPLACE),
+        Some(BOTH_REPLACE),
+    ];
     for _ in 0..2 {
         for learned in modes {
             let pair = life.open(learned);
@@ -141,6 +149,7 @@ fn sf_03_every_mode_reads_the_files_of_every_other() {
         (Some(REPLACE), false, true),
         (None, true, false),
         (Some(ALONGSIDE), true, true),
+        (Some(WINDOW_REPLACE), false, true),
         (Some(REPLACE), false, true),
         (Some(PRIMARY), true, true),
     ] {
@@ -214,6 +223,7 @@ fn modes_change_under_writes() {
         for mode in [
             "{user_defined_index_factory={id=pgm;mode=replace};use_udi_as_primary_index=true}",
             "{user_defined_index_factory={id=pgm;mode=alongside};use_udi_as_primary_index=true}",
+            "{user_defined_index_factory={id=pgm;mode=replace;lookup=window};use_udi_as_primary_index=true}",
             "{use_udi_as_primary_index=false;user_defined_index_factory=nullptr}",
             "{user_defined_index_factory={id=pgm;mode=alongside};use_udi_as_primary_index=false}",
             "{user_defined_index_factory={id=pgm;mode=replace};use_udi_as_primary_index=true}",

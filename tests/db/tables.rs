@@ -9,7 +9,8 @@ use rocksdb::{BlockBasedOptions, Cache, DBCompressionType, Options, SliceTransfo
 use crate::harness::keys::{Kind, probe, universe};
 use crate::harness::pair::{compact, open};
 use crate::harness::{
-    ALONGSIDE, BOTH, Bounds, Model, PRIMARY, Pair, REPLACE, Rng, Shape, Walk, options, sealed, seeded,
+    ALONGSIDE, BOTH, Bounds, Model, PRIMARY, Pair, REPLACE, Rng, Shape, WINDOW, WINDOW_REPLACE, Walk, options, sealed,
+    seeded,
 };
 
 /// About sixty bytes a value, so that a block of 256 bytes holds three or four.
@@ -151,7 +152,7 @@ fn sf_01_every_way_of_reading_files() {
         ),
     ];
     for (what, (table, rest)) in ways {
-        for learned in [PRIMARY, ALONGSIDE, REPLACE] {
+        for learned in [PRIMARY, ALONGSIDE, REPLACE, WINDOW, WINDOW_REPLACE] {
             println!("{what}: {learned:?}");
             let shape = Shape {
                 file_size: 8 << 10,
@@ -189,7 +190,7 @@ fn si_07_compressed_with_a_dictionary_and_values_in_blob_files() {
         options.set_min_blob_size(50);
     };
     for rest in [dictionary, blobs] {
-        for learned in [PRIMARY, BOTH, REPLACE] {
+        for learned in [PRIMARY, BOTH, REPLACE, WINDOW, WINDOW_REPLACE] {
             let shape = Shape {
                 rest,
                 ..Shape::default()
@@ -255,7 +256,12 @@ fn index_of(directory: &std::path::Path) -> (PathBuf, usize) {
     for file in fs::read_dir(directory).unwrap().map(|file| file.unwrap().path()) {
         if file.extension().is_some_and(|extension| extension == "sst") {
             let bytes = fs::read(&file).unwrap();
-            found.extend(bytes.windows(4).position(|magic| magic == b"MDIX").map(|at| (file, at)));
+            found.extend(
+                bytes
+                    .windows(4)
+                    .position(|magic| magic == b"MDIX" || magic == b"MDWX")
+                    .map(|at| (file, at)),
+            );
         }
     }
     assert_eq!(found.len(), 1);
@@ -265,7 +271,7 @@ fn index_of(directory: &std::path::Path) -> (PathBuf, usize) {
 #[test]
 fn sf_02_a_damaged_index_is_corruption_and_a_repaired_file_opens_again() {
     let mut rng = seeded("sf_02");
-    for learned in [PRIMARY, REPLACE] {
+    for learned in [PRIMARY, REPLACE, WINDOW, WINDOW_REPLACE] {
         damage(learned, &mut rng);
     }
 }

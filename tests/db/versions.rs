@@ -8,7 +8,9 @@ use rocksdb::{DB, IteratorMode, Options, WriteBatchIterator};
 
 use crate::harness::keys::show;
 use crate::harness::pair::compact;
-use crate::harness::{BOTH, Bounds, MEMTABLE, Model, PRIMARY, Pair, REPLACE, Shape, Walk, options, seeded};
+use crate::harness::{
+    BOTH, Bounds, MEMTABLE, Model, PRIMARY, Pair, REPLACE, Shape, WINDOW, WINDOW_REPLACE, Walk, options, seeded,
+};
 
 /// Everything a hot key and its neighbours can be asked.
 fn probes(key: &[u8]) -> Vec<Vec<u8>> {
@@ -140,7 +142,7 @@ fn si_02_plain_separators_beside_a_straddled_key() {
         .iter()
         .map(|key| key.as_bytes().to_vec())
         .collect();
-    for learned in [PRIMARY, BOTH, REPLACE] {
+    for learned in [PRIMARY, BOTH, REPLACE, WINDOW, WINDOW_REPLACE] {
         for straddled in ["same", "acd", "acc", "u"] {
             let directory = tempfile::tempdir().unwrap();
             let shape = Shape {

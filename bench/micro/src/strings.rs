@@ -17,6 +17,7 @@ pub fn keys(name: &str, count: usize, seed: u64) -> Option<Vec<Vec<u8>>> {
         "decimal" => |rng| format!("{:016}", rng.random_range(0..10_000_000_000_000_000u64)),
         "uuid" => uuid,
         "url" => url,
+        "words" => words,
         _ => return None,
     };
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -58,13 +59,30 @@ fn url(rng: &mut Xoshiro256PlusPlus) -> String {
     )
 }
 
+/// Compounds of words with the endings of a dictionary, in lower case.
+fn words(rng: &mut Xoshiro256PlusPlus) -> String {
+    const ENDINGS: [&str; 12] = [
+        "", "s", "ed", "ing", "er", "ers", "ly", "less", "ness", "ful", "able", "ation",
+    ];
+    let all = [&WORDS[..], &SECTIONS[..]].concat();
+    let count = rng.random_range(2..=4);
+    let mut word: String = (0..count).map(|_| all[rng.random_range(0..all.len())]).collect();
+    word += ENDINGS[rng.random_range(0..ENDINGS.len())];
+    word
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn keys_are_distinct_ascending_and_repeatable() {
-        for (name, length) in [("decimal", 16..=16), ("uuid", 36..=36), ("url", 40..=120)] {
+        for (name, length) in [
+            ("decimal", 16..=16),
+            ("uuid", 36..=36),
+            ("url", 40..=120),
+            ("words", 6..=40),
+        ] {
             let set = keys(name, 20_000, 5).unwrap();
             assert_eq!(set.len(), 20_000);
             assert!(set.windows(2).all(|pair| pair[0] < pair[1]), "{name}");

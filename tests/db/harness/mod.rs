@@ -8,7 +8,7 @@ pub mod walk;
 use std::env;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use mountdb::{IndexMode, LearnedIndex};
+use mountdb::{IndexLookup, IndexMode, LearnedIndex};
 use rand::SeedableRng;
 use rocksdb::{BlockBasedOptions, Cache, MergeOperands, Options};
 
@@ -31,6 +31,14 @@ const fn learn(memtable: bool, skeleton_period: u32, index: IndexMode) -> Learne
         memtable,
         skeleton_period,
         index,
+        lookup: IndexLookup::Exact,
+    }
+}
+
+const fn window(learned: LearnedIndex) -> LearnedIndex {
+    LearnedIndex {
+        lookup: IndexLookup::Window,
+        ..learned
     }
 }
 
@@ -42,7 +50,10 @@ pub const BOTH: LearnedIndex = learn(true, 1, IndexMode::Primary);
 pub const BOTH_ALONGSIDE: LearnedIndex = learn(true, 10, IndexMode::Alongside);
 pub const BOTH_REPLACE: LearnedIndex = learn(true, 1, IndexMode::Replace);
 
-pub const CONFIGS: [LearnedIndex; 9] = [
+pub const WINDOW: LearnedIndex = window(PRIMARY);
+pub const WINDOW_REPLACE: LearnedIndex = window(REPLACE);
+
+pub const CONFIGS: [LearnedIndex; 11] = [
     MEMTABLE,
     learn(true, 10, IndexMode::Off),
     PRIMARY,
@@ -52,6 +63,8 @@ pub const CONFIGS: [LearnedIndex; 9] = [
     BOTH_ALONGSIDE,
     REPLACE,
     BOTH_REPLACE,
+    WINDOW,
+    WINDOW_REPLACE,
 ];
 
 /// Options that both databases share. Small sizes, so that a short test has many memtables, files and blocks.
