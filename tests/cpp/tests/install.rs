@@ -28,8 +28,10 @@ fn shell(environment: &[(&str, &Path)], command: &str) -> Result<String, String>
 fn newest(folder: &Path, name: &str) -> Option<(SystemTime, PathBuf)> {
     let entries = fs::read_dir(folder).ok()?;
     let found = entries.flatten().filter_map(|entry| {
+        // Not through links: the folder of a cxx bridge links to the whole source tree.
+        let kind = entry.file_type().ok()?;
         let path = entry.path();
-        if path.is_dir() {
+        if kind.is_dir() {
             newest(&path, name)
         } else if entry.file_name() == name {
             Some((entry.metadata().ok()?.modified().ok()?, path))
@@ -61,6 +63,13 @@ impl Prefix {
             fs::copy(found, lib.join(name)).unwrap();
         }
         prefix.write_rocksdb_pc("11.8.1");
+        // The crate around bzip2 defines this one in Rust.
+        prefix
+            .shell(
+                "cd $PREFIX; echo 'void bz_internal_error(int error) { __builtin_abort(); }' | $CC -fPIC -x c -c - -o bz.o; \
+                 ar q lib/libbz2.a bz.o",
+            )
+            .unwrap();
         prefix.shell("tools/install.sh $PREFIX").unwrap();
         prefix
     }
