@@ -18,6 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
+/// All steps, on one folder.
 pub fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
     // What the application does today.
     let mut options = Options::default();

@@ -28,8 +28,10 @@ fn shell(environment: &[(&str, &Path)], command: &str) -> Result<String, String>
 fn newest(folder: &Path, name: &str) -> Option<(SystemTime, PathBuf)> {
     let entries = fs::read_dir(folder).ok()?;
     let found = entries.flatten().filter_map(|entry| {
+        // Not through links: the folder of a cxx bridge links to the whole source tree.
+        let kind = entry.file_type().ok()?;
         let path = entry.path();
-        if path.is_dir() {
+        if kind.is_dir() {
             newest(&path, name)
         } else if entry.file_name() == name {
             Some((entry.metadata().ok()?.modified().ok()?, path))
@@ -61,6 +63,13 @@ impl Prefix {
             fs::copy(found, lib.join(name)).unwrap();
         }
         prefix.write_rocksdb_pc("11.8.1");
+        // The crate around bzip2 defines this one in Rust.
+        prefix
+            .shell(
+                "cd $PREFIX; echo 'void bz_internal_error(int error) { __builtin_abort(); }' | $CC -fPIC -x c -c - -o bz.o; \
+                 ar q lib/libbz2.a bz.o",
+            )
+            .unwrap();
         prefix.shell("tools/install.sh $PREFIX").unwrap();
         prefix
     }
@@ -84,8 +93,10 @@ impl Prefix {
         let prefix = self.temporary.path();
         let pkgconfig = self.path("lib/pkgconfig");
         let lib = self.path("lib");
+        let rocksdb = Path::new(env!("ROCKSDB_INCLUDE")).parent().unwrap();
         let environment = [
             ("PREFIX", prefix),
+            ("ROCKSDB", rocksdb),
             ("PKG_CONFIG_PATH", &pkgconfig),
             ("LD_LIBRARY_PATH", &lib),
         ];
@@ -181,6 +192,35 @@ fn fb_03_installed_library() {
             line.contains("compiled for RocksDB 11.8 (release)") && line.contains("RocksDB 11.9"),
             "{line}"
         );
+    }
+    // So is another kind of build, of mountdb or of RocksDB.
+    for (flags, ours, theirs) in [
+        ("-DNDEBUG", "", ""),
+        ("", "11.8 (debug)", "11.8 (release)"),
+        ("-DNDEBUG -DWITH_SYNC_POINT", "11.8 (release)", "11.8 (debug)"),
+        (
+            "-DNDEBUG -DWITH_CHECKED_STATUS \
+             -Wl,--wrap=_ZN7rocksdb6StatusC1ENS0_4CodeENS0_7SubCodeERKNS_5SliceES5_NS0_8SeverityE",
+            "11.8 (release)",
+            "11.8 (release, ROCKSDB_ASSERT_STATUS_CHECKED)",
+        ),
+        (
+            "-DNDEBUG -DROCKSDB_ASSERT_STATUS_CHECKED",
+            "11.8 (release, ROCKSDB_ASSERT_STATUS_CHECKED)",
+            "11.8 (release)",
+        ),
+    ] {
+        let sources = "-I. -I$ROCKSDB tests/cpp/install/flavour.cc cpp/build_check.cc";
+        prefix
+            .shell(&format!("{COMPILE} {flags} {sources} {STATIC} -o $PREFIX/flavour"))
+            .unwrap();
+        let line = prefix.shell("$PREFIX/flavour").unwrap();
+        if ours.is_empty() {
+            assert_eq!(line, "\n");
+        } else {
+            assert!(line.contains(&format!("for RocksDB {ours} ")), "{flags}: {line}");
+            assert!(line.contains(&format!("with RocksDB {theirs}:")), "{flags}: {line}");
+        }
     }
     prefix.write_rocksdb_pc("11.9.0");
     let refused = prefix.shell("pkg-config --libs mountdb").unwrap_err();
