@@ -17,6 +17,8 @@ struct Cli {
 enum Command {
     /// Compare stock RocksDB with the learned indexes, slice by slice
     Ab(Box<mountdb_bench::ab::Args>),
+    /// The experiments of the MountDB paper against stock RocksDB, with a report
+    Eval(Box<mountdb_bench::eval::Args>),
     /// RocksDB's db_bench: also --memtablerep=alex, --user_defined_index=pgm and --keys_file=FILE
     #[command(name = "db_bench", disable_help_flag = true)]
     DbBench(ToolArgs),
@@ -42,11 +44,21 @@ fn main() -> ExitCode {
             eprintln!("mountdb ab: {error:#}");
             ExitCode::FAILURE
         }),
+        Command::Eval(args) => mountdb_bench::eval::run(&args, EVAL_HOOKS).unwrap_or_else(|error| {
+            eprintln!("mountdb eval: {error:#}");
+            ExitCode::FAILURE
+        }),
         Command::DbBench(args) => run_tool("mountdb db_bench", mountdb_tools_db_bench, args),
         Command::Ldb(args) => run_tool("mountdb ldb", mountdb_tools_ldb, args),
         Command::SstDump(args) => run_tool("mountdb sst_dump", mountdb_tools_sst_dump, args),
     }
 }
+
+const EVAL_HOOKS: mountdb_bench::eval::Hooks = mountdb_bench::eval::Hooks {
+    segments: |keys, epsilon| mountdb::model::segments(keys, epsilon).len(),
+    index_bytes: None,
+    progress: true,
+};
 
 /// The `main` of a C++ tool.
 type ToolMain = unsafe extern "C" fn(c_int, *mut *mut c_char) -> c_int;

@@ -3,4 +3,3 @@
 pub mod keys;
 pub mod memtable;
 pub mod sides;
-mod strings;
