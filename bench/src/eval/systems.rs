@@ -13,6 +13,8 @@ pub struct System {
     pub about: &'static str,
     /// Where its options come from.
     options: Options,
+    /// Whether it is measured against the others; the rest are opponents.
+    pub ours: bool,
     /// Whether it takes part in the experiments on the read path.
     pub reads: bool,
     /// Whether its index sizes are compared.
@@ -40,6 +42,7 @@ pub static SYSTEMS: [System; 11] = [
         name: STOCK,
         about: "RocksDB's defaults: skip list, sorted separators with binary search",
         options: Options::Against(Against::Stock),
+        ours: false,
         reads: true,
         sizes: true,
     },
@@ -48,6 +51,7 @@ pub static SYSTEMS: [System; 11] = [
         about: "RocksDB's best documented settings: interpolation search where keys are even, hash index in data blocks, Bloom filter \
                 over the memtable; nothing that its documents name makes fills faster",
         options: Options::Against(Against::Tuned),
+        ours: false,
         reads: true,
         sizes: true,
     },
@@ -55,6 +59,7 @@ pub static SYSTEMS: [System; 11] = [
         name: "trie",
         about: "RocksDB's trie as block index",
         options: Options::Against(Against::Trie),
+        ours: false,
         reads: false,
         sizes: true,
     },
@@ -62,6 +67,7 @@ pub static SYSTEMS: [System; 11] = [
         name: LEARNED,
         about: "both indexes learned: ALEX+ memtable with periodic skeletons, exact PGM block index",
         options: Options::Learned(&[Learned::Memtable, Learned::Index]),
+        ours: true,
         reads: true,
         sizes: false,
     },
@@ -69,6 +75,7 @@ pub static SYSTEMS: [System; 11] = [
         name: "memtable only",
         about: "ALEX+ memtable, RocksDB's block index",
         options: Options::Learned(&[Learned::Memtable]),
+        ours: true,
         reads: false,
         sizes: false,
     },
@@ -76,6 +83,7 @@ pub static SYSTEMS: [System; 11] = [
         name: "index only",
         about: "skip list, exact PGM block index",
         options: Options::Learned(&[Learned::Index]),
+        ours: true,
         reads: true,
         sizes: true,
     },
@@ -85,6 +93,7 @@ pub static SYSTEMS: [System; 11] = [
         options: Options::Text(
             "memtable_factory={id=alex;skeleton=off};block_based_table_factory={user_defined_index_factory={id=pgm};use_udi_as_primary_index=true}",
         ),
+        ours: true,
         reads: false,
         sizes: false,
     },
@@ -94,6 +103,7 @@ pub static SYSTEMS: [System; 11] = [
         options: Options::Text(
             "memtable_factory={id=alex;skeleton=single};block_based_table_factory={user_defined_index_factory={id=pgm};use_udi_as_primary_index=true}",
         ),
+        ours: true,
         reads: false,
         sizes: false,
     },
@@ -103,6 +113,7 @@ pub static SYSTEMS: [System; 11] = [
         options: Options::Text(
             "memtable_factory={id=alex;skeleton_period=1};block_based_table_factory={user_defined_index_factory={id=pgm};use_udi_as_primary_index=true}",
         ),
+        ours: true,
         reads: false,
         sizes: false,
     },
@@ -110,6 +121,7 @@ pub static SYSTEMS: [System; 11] = [
         name: "plain ALEX+",
         about: "memtable tree with nodes of 512 KiB that the insert which finds one full rebuilds, no skeleton",
         options: Options::Text("memtable_factory={id=alex;skeleton=off;data_node_slots=32768}"),
+        ours: true,
         reads: false,
         sizes: false,
     },
@@ -119,6 +131,7 @@ pub static SYSTEMS: [System; 11] = [
         options: Options::Text(
             "memtable_factory={id=alex;skeleton=off;data_node_slots=32768};write_buffer_size=1073741824",
         ),
+        ours: true,
         reads: false,
         sizes: false,
     },
@@ -146,6 +159,12 @@ impl System {
         };
         self.name.clone_into(&mut side.name);
         side
+    }
+
+    /// Names among `names` of systems that are not ours.
+    pub fn opponents(names: &[&'static str]) -> Vec<&'static str> {
+        let opponent = |name: &&str| Self::named(name).is_ok_and(|system| !system.ours);
+        names.iter().copied().filter(opponent).collect()
     }
 
     /// Names of the systems in the experiments on the read path.
@@ -187,5 +206,9 @@ mod tests {
             assert!(names.contains(&STOCK) && names.contains(&TUNED), "{names:?}");
         }
         assert!(System::for_reads().contains(&LEARNED));
+        assert_eq!(
+            System::opponents(&[STOCK, "trie", LEARNED, "index only"]),
+            [STOCK, "trie"]
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{Context, OPPONENTS};
+use super::Context;
 use crate::database::Database;
 use crate::eval::budget::{Budget, FEW};
 use crate::eval::fills::{Fill, Watch};
@@ -80,7 +80,13 @@ pub(in crate::eval) fn run(
     }
     let (workload, metric) = label(settings);
     Ok(Measured {
-        rows: vec![Row::new(&source.name(), &workload, metric, samples, &OPPONENTS)],
+        rows: vec![Row::new(
+            &source.name(),
+            &workload,
+            metric,
+            samples,
+            &System::opponents(systems),
+        )],
         verified,
         ..Measured::default()
     })

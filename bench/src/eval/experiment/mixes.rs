@@ -2,14 +2,15 @@
 
 use anyhow::Result;
 
+use super::Context;
 use super::fill::size_name;
-use super::{Context, OPPONENTS};
 use crate::eval::budget::Budget;
 use crate::eval::check;
 use crate::eval::keys::Source;
 use crate::eval::mix::{Mix, OVERWRITE};
 use crate::eval::record::{Measured, Metric, Row, Samples};
 use crate::eval::slices::{Load, latencies, throughput};
+use crate::eval::systems::System;
 use crate::stats::median;
 use crate::values::ValueSize;
 
@@ -64,9 +65,13 @@ pub(in crate::eval) fn run(
         let samples = throughput(stage, systems, load(*mix), part())?;
         stage.settle(systems)?;
         let slowest = slowest(&samples);
-        measured
-            .rows
-            .push(Row::new(&name, &label(mix), Metric::Throughput, samples, &OPPONENTS));
+        measured.rows.push(Row::new(
+            &name,
+            &label(mix),
+            Metric::Throughput,
+            samples,
+            &System::opponents(systems),
+        ));
         if settings.latency {
             paced(
                 stage,
@@ -94,9 +99,13 @@ pub(in crate::eval) fn run(
             &name,
             &mut measured,
         )?;
-        measured
-            .rows
-            .push(Row::new(&name, OVERWRITE.name, Metric::Throughput, probe, &OPPONENTS));
+        measured.rows.push(Row::new(
+            &name,
+            OVERWRITE.name,
+            Metric::Throughput,
+            probe,
+            &System::opponents(systems),
+        ));
     }
     if mixes.iter().any(Mix::writes) || settings.latency {
         stage.settle(systems)?;
@@ -117,7 +126,7 @@ fn slowest(samples: &[Samples]) -> f64 {
 #[allow(clippy::too_many_arguments)] // One call site each for reads and writes; a struct would be built and taken apart at once.
 fn paced(
     stage: &mut crate::eval::stage::Stage,
-    systems: &[&str],
+    systems: &[&'static str],
     load: Load,
     (cores, seconds): (usize, f64),
     slowest: f64,
@@ -138,7 +147,7 @@ fn paced(
     for (metric, samples) in [Metric::P90, Metric::P99, Metric::P999].into_iter().zip(percentiles) {
         measured
             .rows
-            .push(Row::new(name, &workload, metric, samples, &OPPONENTS));
+            .push(Row::new(name, &workload, metric, samples, &System::opponents(systems)));
     }
     Ok(())
 }

@@ -21,12 +21,8 @@ use super::mix::Mix;
 use super::record::Measured;
 use super::scale::Sizes;
 use super::stage::{Recipe, Stage};
-use super::systems::{STOCK, TUNED};
 use crate::config::{Config, IndexBytes};
 use crate::values::ValueSize;
-
-/// Who the learned sides are compared with, as a rule.
-pub(super) const OPPONENTS: [&str; 2] = [STOCK, TUNED];
 
 /// Counts the fewest straight segments that follow ascending numbers within an error bound.
 pub type CountSegments = fn(&mut dyn Iterator<Item = u64>, u64) -> usize;

@@ -4,13 +4,14 @@ use anyhow::Result;
 use rand::RngExt;
 use rocksdb::perf::{PerfContext, PerfMetric, PerfStatsLevel, set_perf_stats};
 
-use super::{Context, OPPONENTS};
+use super::Context;
 use crate::database::read_options;
 use crate::eval::budget::Budget;
 use crate::eval::keys::Source;
 use crate::eval::record::{Measured, Metric, Row, Samples};
 use crate::eval::slices::order;
 use crate::eval::stage::{Loaded, Stage};
+use crate::eval::systems::System;
 use crate::stats::MIN_SAMPLE;
 use crate::values::ValueSize;
 use crate::workload::rng_for;
@@ -59,7 +60,15 @@ pub(in crate::eval) fn run(
         }
     }
     stage.settle(systems)?;
-    let row = |(name, sides)| Row::new(&source.name(), name, Metric::PartTime, sides, &OPPONENTS);
+    let row = |(name, sides)| {
+        Row::new(
+            &source.name(),
+            name,
+            Metric::PartTime,
+            sides,
+            &System::opponents(systems),
+        )
+    };
     Ok(Measured {
         rows: PARTS.into_iter().zip(parts).map(row).collect(),
         notes: vec![

@@ -3,13 +3,14 @@
 use anyhow::Result;
 use serde::Serialize;
 
-use super::{Context, OPPONENTS};
+use super::Context;
 use crate::config::Config;
 use crate::eval::budget::Budget;
 use crate::eval::keys::Source;
 use crate::eval::mix::READ_ONLY;
 use crate::eval::record::{Measured, Metric, Row};
 use crate::eval::slices::{Load, throughput};
+use crate::eval::systems::System;
 use crate::values::ValueSize;
 
 /// How much of the data is in memory.
@@ -102,7 +103,7 @@ pub(in crate::eval) fn run(
             &workload,
             Metric::Throughput,
             measured?,
-            &OPPONENTS,
+            &System::opponents(systems),
         )],
         notes: vec![format!(
             "Block cache of {:.1} MiB for {:.1} MiB of keys and values{}.",

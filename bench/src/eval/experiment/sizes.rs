@@ -2,12 +2,13 @@
 
 use anyhow::{Context as _, Result};
 
-use super::{Context, OPPONENTS};
+use super::Context;
 use crate::config::Config;
 use crate::eval::check;
 use crate::eval::keys::Source;
 use crate::eval::record::{Measured, Metric, Row, Samples};
 use crate::eval::stage::{Recipe, Stage};
+use crate::eval::systems::System;
 use crate::values::ValueSize;
 
 pub(in crate::eval) fn run(
@@ -53,9 +54,21 @@ pub(in crate::eval) fn run(
         let name = source.name();
         let workload = format!("blocks of {} KiB", block_size >> 10);
         if blocks.len() > 1 {
-            rows.push(Row::new(&name, &workload, Metric::IndexPerGigabyte, memory, &OPPONENTS));
+            rows.push(Row::new(
+                &name,
+                &workload,
+                Metric::IndexPerGigabyte,
+                memory,
+                &System::opponents(systems),
+            ));
         } else {
-            rows.push(Row::new(&name, &workload, Metric::IndexShare, share, &OPPONENTS));
+            rows.push(Row::new(
+                &name,
+                &workload,
+                Metric::IndexShare,
+                share,
+                &System::opponents(systems),
+            ));
         }
     }
     Ok(Measured {

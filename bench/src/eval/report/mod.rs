@@ -19,6 +19,7 @@ const MORE_STYLE: &str = "
 td a { color: inherit; text-decoration: none; } td a:hover { text-decoration: underline; }
 td.win { color: var(--win); font-weight: 600; } td.loss { color: var(--loss); font-weight: 600; } td.none { color: var(--none); }
 .scroll { overflow-x: auto; } .plot { background: #fff; border-radius: 4px; max-width: 56rem; margin: 1rem 0; }
+.legend { color: #222; margin: 0; padding: .4rem 1rem; } .legend span { border-left: 1.2em solid; padding: 0 .8em 0 .4em; line-height: 1; }
 .error { color: var(--loss); } details { margin: .5rem 0; } nav a { margin-right: 1rem; }
 ";
 
