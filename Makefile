@@ -1,6 +1,6 @@
 # Each target works as the first command after the clone. Everything else is plain cargo.
 
-.PHONY: ab build check db_bench record setup test
+.PHONY: ab build check claims db_bench eval record setup test
 
 # ccache serves RocksDB's objects to every profile and clone. Read when a recipe runs: setup may just have installed it.
 ENV = if command -v ccache >/dev/null; then \
@@ -12,6 +12,14 @@ MOUNTDB = $${CARGO_TARGET_DIR:-target}/release/mountdb
 ab: build
 	@mkdir -p target/ab
 	$(MOUNTDB) ab --preset quick --html target/ab/report.html $(ARGS)
+
+# The paper's evaluation: half an hour, the report in target/eval/report.html. Started again, it goes on where it was.
+eval: build
+	$(MOUNTDB) eval --out target/eval $(ARGS)
+
+# README's tables of measurements, from the newest records.
+claims: build
+	$(MOUNTDB) claims $(ARGS)
 
 test: setup
 	@$(ENV) tools/progress.sh cargo test --workspace --features mountdb/tools $(ARGS)

@@ -22,6 +22,7 @@
 
 pub mod ab;
 mod capi;
+pub mod claims;
 mod config;
 mod database;
 pub mod eval;

@@ -91,7 +91,7 @@ fn what_failed_is_shown_and_tried_again() {
     assert!(
         records
             .iter()
-            .all(|record| record["error"].as_str().unwrap().contains("not registered"))
+            .all(|record| record["error"].as_str().unwrap().contains("user_defined_index_factory"))
     );
 }
 

@@ -19,6 +19,8 @@ enum Command {
     Ab(Box<mountdb_bench::ab::Args>),
     /// The experiments of the MountDB paper against stock RocksDB, with a report
     Eval(Box<mountdb_bench::eval::Args>),
+    /// Write the tables of README from the records of measurements
+    Claims(mountdb_bench::claims::Args),
     /// RocksDB's db_bench: also --memtablerep=alex, --user_defined_index=pgm and --keys_file=FILE
     #[command(name = "db_bench", disable_help_flag = true)]
     DbBench(ToolArgs),
@@ -42,6 +44,10 @@ fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Ab(args) => mountdb_bench::ab::run(&args, None).unwrap_or_else(|error| {
             eprintln!("mountdb ab: {error:#}");
+            ExitCode::FAILURE
+        }),
+        Command::Claims(args) => mountdb_bench::claims::run(&args).unwrap_or_else(|error| {
+            eprintln!("mountdb claims: {error:#}");
             ExitCode::FAILURE
         }),
         Command::Eval(args) => mountdb_bench::eval::run(&args, EVAL_HOOKS).unwrap_or_else(|error| {

@@ -39,13 +39,15 @@ use experiment::Context;
 use figure::Choice;
 use keys::Files;
 use plan::{Experiment, plan};
-use record::{Measured, Record};
+use record::Measured;
 use scale::{Scale, Sizes};
 use state::State;
 use systems::System;
 
 pub use experiment::CountSegments;
 pub use figure::Figure;
+pub use record::Record;
+pub use report::{Overview, overview};
 
 /// Repeats the experiments of the MountDB paper on this machine, against stock RocksDB and against RocksDB tuned.
 ///

@@ -6,6 +6,8 @@ mod table;
 
 use std::collections::BTreeSet;
 
+pub use summary::{Overview, overview};
+
 use super::figure::Figure;
 use super::record::{Comparison, Metric, Record, Row, Verdict};
 use super::systems::SYSTEMS;

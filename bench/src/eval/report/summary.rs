@@ -162,6 +162,48 @@ fn by_figure(figure: Figure, cases: &[&Case<'_>]) -> String {
     )
 }
 
+/// Operations per second of the side with both indexes learned, over all comparisons of a figure with one opponent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Overview {
+    /// Smallest ratio.
+    pub least: f64,
+    /// Median of the ratios.
+    pub median: f64,
+    /// Largest ratio.
+    pub most: f64,
+    /// Comparisons that it wins.
+    pub better: usize,
+    /// Comparisons that it loses.
+    pub worse: usize,
+    /// Comparisons without a difference.
+    pub no_difference: usize,
+    /// Comparisons of fewer than six rounds.
+    pub too_few: usize,
+}
+
+/// `None` if nothing of the figure is compared with this opponent.
+pub fn overview(records: &[Record], figure: Figure, against: &str) -> Option<Overview> {
+    let cases = cases(records);
+    let wanted = |case: &&Case| {
+        case.record.figure == figure
+            && case.row.metric == Metric::Throughput
+            && case.comparison.side == LEARNED
+            && case.comparison.against == against
+    };
+    let cases: Vec<&Case> = cases.iter().filter(wanted).collect();
+    let (least, most) = extremes(&cases)?;
+    let count = |verdict| cases.iter().filter(|case| case.comparison.verdict == verdict).count();
+    Some(Overview {
+        least: least.ratio(),
+        median: middle(&cases),
+        most: most.ratio(),
+        better: count(Verdict::Win),
+        worse: count(Verdict::Loss),
+        no_difference: count(Verdict::NoDifference),
+        too_few: count(Verdict::TooFewRounds),
+    })
+}
+
 fn memory(cases: &[Case<'_>]) -> String {
     let wanted = |case: &&Case| case.row.metric == Metric::IndexPerGigabyte && case.comparison.against == STOCK;
     let mut sides: Vec<&str> = Vec::new();
