@@ -11,6 +11,7 @@ pub struct Budget {
     begun: Instant,
     time: Duration,
     most: usize,
+    pressed: bool,
 }
 
 impl Budget {
@@ -20,12 +21,19 @@ impl Budget {
             begun: Instant::now(),
             time,
             most,
+            pressed: false,
         }
+    }
+
+    /// The same for an experiment that has lost much of its time to earlier ones: it runs the fewest rounds, even if they are too few
+    /// for a verdict.
+    pub fn pressed(self, pressed: bool) -> Self {
+        Budget { pressed, ..self }
     }
 
     /// The part of the time that is left, `share` of it, as a budget that starts now.
     pub fn part(&self, share: f64) -> Budget {
-        Budget::new(self.left().mul_f64(share.clamp(0.0, 1.0)), self.most)
+        Budget::new(self.left().mul_f64(share.clamp(0.0, 1.0)), self.most).pressed(self.pressed)
     }
 
     fn left(&self) -> Duration {
@@ -36,7 +44,7 @@ impl Budget {
     pub fn rounds(self, fewest: usize) -> Rounds {
         Rounds {
             budget: self,
-            fewest,
+            fewest: if self.pressed { fewest.min(FEW) } else { fewest },
             begun: Instant::now(),
             done: 0,
         }
@@ -74,6 +82,13 @@ mod tests {
     fn no_time_gives_the_fewest_rounds_and_much_time_the_most() {
         assert_eq!(Budget::new(Duration::ZERO, 10).rounds(FEW).count(), FEW);
         assert_eq!(Budget::new(Duration::from_secs(100), 10).rounds(FEW).count(), 10);
+    }
+
+    #[test]
+    fn a_pressed_experiment_runs_the_fewest_rounds() {
+        let none = Budget::new(Duration::ZERO, 10);
+        assert_eq!(none.rounds(6).count(), 6);
+        assert_eq!(none.pressed(true).part(1.0).rounds(6).count(), FEW);
     }
 
     #[test]

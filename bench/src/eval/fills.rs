@@ -17,6 +17,7 @@ const SLOW: Duration = Duration::from_micros(100);
 const STEP: usize = 64;
 
 /// What is written, and what is looked at.
+#[derive(Clone, Copy)]
 pub(super) struct Fill<'a> {
     pub(super) keys: &'a Keys,
     pub(super) values: &'a Values,

@@ -193,7 +193,9 @@ impl<'a> Run<'a> {
         for (experiment, settings) in open {
             // What earlier ones took too long is missing in the same proportion for all that are left.
             let share = experiment.seconds / left;
-            let budget = Budget::new(time.saturating_sub(begun.elapsed()).mul_f64(share), self.sizes.rounds);
+            let dealt = time.saturating_sub(begun.elapsed()).mul_f64(share);
+            let planned = self.sizes.time().mul_f64(experiment.seconds / everything);
+            let budget = Budget::new(dealt, self.sizes.rounds).pressed(dealt < planned / 2);
             left -= experiment.seconds;
             progress.set_message(format!("{}: {}", experiment.id, experiment.title));
             let record = self.one(&experiment, settings, &mut context, budget);

@@ -189,7 +189,7 @@ impl Plan<'_> {
                 format!("fig6-write-{name}"),
                 source.clone(),
                 VALUE,
-                55.0,
+                42.0,
                 fill,
             );
             let mixes = MixOptions {
@@ -252,7 +252,7 @@ impl Plan<'_> {
             self.values(name, &source);
             let kind = Kind::Background {
                 source: source.clone(),
-                systems: vec![STOCK, "no skeleton", "index only", LEARNED, "skeleton every flush"],
+                systems: vec![STOCK, "no skeleton", LEARNED, "skeleton every flush"],
             };
             let title = format!("flush and compaction, {name}");
             self.add(Figure::Background, format!("fig11-{name}"), title, 45.0, kind);
@@ -284,7 +284,11 @@ impl Plan<'_> {
             let id = format!("extra-threads-write-{threads}");
             self.fill(Figure::Extra, id, source.clone(), VALUE, 14.0, fill);
             let id = format!("extra-threads-mixes-{threads}");
-            self.mixes(Figure::Extra, id, source.clone(), 8.0, MixOptions::of(threads));
+            let mixes = MixOptions {
+                mixes: vec![BALANCED],
+                ..MixOptions::of(threads)
+            };
+            self.mixes(Figure::Extra, id, source.clone(), 8.0, mixes);
         }
         for threads in [1, 16] {
             let slow = FillOptions {

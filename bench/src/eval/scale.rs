@@ -20,21 +20,23 @@ impl Scale {
     pub fn sizes(self) -> Sizes {
         match self {
             Scale::Small => Sizes {
-                entries: 600_000,
+                entries: 400_000,
                 fill_entries: 400_000,
-                phase_entries: 300_000,
-                cold_entries: 1_500_000,
+                value_entries: 150_000,
+                phase_entries: 200_000,
+                cold_entries: 800_000,
                 hardness_keys: 2_000_000,
                 block_cache: 32 << 20,
                 threads: 16,
-                slice: 0.25,
-                pace_slice: 0.5,
+                slice: 0.2,
+                pace_slice: 0.25,
                 rounds: 30,
                 minutes: 27.0,
             },
             Scale::Medium => Sizes {
                 entries: 20_000_000,
                 fill_entries: 10_000_000,
+                value_entries: 4_000_000,
                 phase_entries: 4_000_000,
                 cold_entries: 10_000_000,
                 hardness_keys: 20_000_000,
@@ -48,6 +50,7 @@ impl Scale {
             Scale::Large => Sizes {
                 entries: 500_000_000,
                 fill_entries: 500_000_000,
+                value_entries: 100_000_000,
                 phase_entries: 16_700_000,
                 cold_entries: 10_000_000,
                 hardness_keys: 200_000_000,
@@ -69,6 +72,8 @@ pub struct Sizes {
     pub entries: usize,
     /// Entries of a timed fill.
     pub fill_entries: usize,
+    /// Entries of a timed fill with values of 100 bytes, where sizes of values are compared: as many bytes with other sizes.
+    pub value_entries: usize,
     /// Entries of each key set where the distribution changes.
     pub phase_entries: usize,
     /// Entries of the cold start.
@@ -101,6 +106,7 @@ impl Sizes {
             let share = entries as f64 / self.entries as f64;
             let part = |count: usize| ((count as f64 * share) as usize).max(1_000);
             self.fill_entries = part(self.fill_entries);
+            self.value_entries = part(self.value_entries);
             self.phase_entries = part(self.phase_entries);
             self.cold_entries = part(self.cold_entries);
             self.hardness_keys = part(self.hardness_keys);

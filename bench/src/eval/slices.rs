@@ -49,34 +49,43 @@ pub(super) fn throughput(stage: &mut Stage, names: &[&str], load: Load, budget: 
     Ok(samples)
 }
 
-/// Percentiles of each side for each round, in microseconds.
-pub(super) type Percentiles = [Vec<Samples>; 3];
+/// Latencies of each side.
+pub(super) struct Latencies {
+    /// For each of [`PERCENTILES`] the sides' numbers, one for each round, in microseconds.
+    pub(super) percentiles: [Vec<Samples>; 3],
+    /// Slices, and those among them in which the side fell behind its schedule and did not catch up.
+    pub(super) slices: usize,
+    pub(super) behind: usize,
+}
+
+/// A side that keeps up is not late by a tenth of the slice with one operation of ten.
+const BEHIND: f64 = 0.1;
 
 /// The percentiles that are taken.
 pub(super) const PERCENTILES: [f64; 3] = [0.90, 0.99, 0.999];
 
 /// Latencies of operations that are due at fixed times, `rate` of them per second over all clients: from when the operation was due
 /// to its end. An operation that has to wait for a slow one before it counts its wait, as a user's request would.
-pub(super) fn latencies(
-    stage: &mut Stage,
-    names: &[&str],
-    load: Load,
-    rate: f64,
-    budget: Budget,
-) -> Result<Percentiles> {
-    let mut percentiles: Percentiles = std::array::from_fn(|_| empty(names));
+pub(super) fn latencies(stage: &mut Stage, names: &[&str], load: Load, rate: f64, budget: Budget) -> Result<Latencies> {
+    let mut all = Latencies {
+        percentiles: std::array::from_fn(|_| empty(names)),
+        slices: 0,
+        behind: 0,
+    };
     turns(stage, names, budget, |stage, side, number, round, at| {
         let histogram = paced(stage, side, load, rate, number, round)?;
         if number != WARM_UP {
-            for (samples, share) in percentiles.iter_mut().zip(PERCENTILES) {
+            for (samples, share) in all.percentiles.iter_mut().zip(PERCENTILES) {
                 samples[at]
                     .samples
                     .push(histogram.value_at_quantile(share) as f64 / 1e3);
             }
+            all.slices += 1;
+            all.behind += usize::from(histogram.value_at_quantile(PERCENTILES[0]) as f64 > load.seconds * BEHIND * 1e9);
         }
         Ok(())
     })?;
-    Ok(percentiles)
+    Ok(all)
 }
 
 fn empty(names: &[&str]) -> Vec<Samples> {

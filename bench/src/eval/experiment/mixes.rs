@@ -9,7 +9,7 @@ use crate::eval::check;
 use crate::eval::keys::Source;
 use crate::eval::mix::{Mix, OVERWRITE};
 use crate::eval::record::{Measured, Metric, Row, Samples};
-use crate::eval::slices::{Load, latencies, throughput};
+use crate::eval::slices::{Latencies, Load, latencies, throughput};
 use crate::eval::systems::System;
 use crate::stats::median;
 use crate::values::ValueSize;
@@ -141,9 +141,18 @@ fn paced(
         seconds,
         ..load
     };
-    let percentiles = latencies(stage, systems, load, rate, budget)?;
+    let Latencies {
+        percentiles,
+        slices,
+        behind,
+    } = latencies(stage, systems, load, rate, budget)?;
     stage.settle(systems)?;
     let workload = format!("{} at {:.0} op/s", load.mix.name, rate);
+    if behind > 0 {
+        measured.notes.push(format!(
+            "{workload}: in {behind} of {slices} slices a side fell behind its schedule; its latencies then say how far."
+        ));
+    }
     for (metric, samples) in [Metric::P90, Metric::P99, Metric::P999].into_iter().zip(percentiles) {
         measured
             .rows

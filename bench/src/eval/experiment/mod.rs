@@ -191,7 +191,11 @@ impl Context {
     pub(super) fn stage(&mut self, source: &Source, value: ValueSize) -> Result<&mut Stage> {
         let recipe = Recipe {
             source: source.clone(),
-            entries: self.sizes.entries,
+            // Where many sizes of values are compared, loading takes most of the time.
+            entries: match value {
+                ValueSize::Fixed(100) => self.sizes.entries,
+                _ => self.sizes.entries.div_ceil(2),
+            },
             value,
             seed: self.seed,
             block_size: 4096,
