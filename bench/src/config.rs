@@ -78,6 +78,8 @@ pub struct Config {
     pub bloom_bits: f64,
     /// Background threads for flush and compaction, per database.
     pub background_jobs: i32,
+    /// Whether reads go past the page cache.
+    pub direct_reads: bool,
     /// Which workloads log their writes.
     pub wal: WalMode,
     /// Whether databases for reads are fully compacted after they are loaded.
@@ -113,6 +115,7 @@ impl Default for Config {
             write_buffer_size: 64 << 20,
             bloom_bits: 10.0,
             background_jobs: 2,
+            direct_reads: false,
             wal: WalMode::PerWorkload,
             compact: true,
             seed: 1,

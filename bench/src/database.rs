@@ -45,9 +45,6 @@ impl Database {
     /// # Errors
     /// When RocksDB refuses the options, or the folder cannot be made.
     pub(crate) fn create(config: &Config, side: &Side) -> Result<Self> {
-        let mut options = options_from_string(&common_options(config), &side.options)
-            .with_context(|| format!("options of side {}", side.name))?;
-        let flushes = FlushCounter::attach(&mut options);
         let mut builder = tempfile::Builder::new();
         builder.prefix("mountdb-ab-");
         let dir = match &config.dir {
@@ -58,6 +55,20 @@ impl Database {
                 .tempdir()
                 .context("cannot make a folder for temporary databases")?,
         };
+        Self::open(config, side, dir)
+    }
+
+    /// Closes the database and opens it with other options.
+    pub(crate) fn reopen(self, config: &Config, side: &Side) -> Result<Self> {
+        let Database { db, _dir: dir, .. } = self;
+        drop(db);
+        Self::open(config, side, dir)
+    }
+
+    fn open(config: &Config, side: &Side, dir: TempDir) -> Result<Self> {
+        let mut options = options_from_string(&common_options(config), &side.options)
+            .with_context(|| format!("options of side {}", side.name))?;
+        let flushes = FlushCounter::attach(&mut options);
         let families = [ColumnFamilyDescriptor::new(DEFAULT_COLUMN_FAMILY_NAME, options.clone())];
         let db = DB::open_cf_descriptors(&options, dir.path(), families)
             .with_context(|| format!("cannot open a database with the options of side {}", side.name))?;
@@ -109,6 +120,11 @@ impl Database {
         self.wait_until_idle()
     }
 
+    /// Bytes of all live files.
+    pub(crate) fn file_bytes(&self) -> Result<u64> {
+        Ok(self.db.live_files()?.iter().map(|file| file.size as u64).sum())
+    }
+
     /// Index size over all live files; `None` for a database without data blocks or with an index of unknown size.
     pub(crate) fn index_size(&self, config: &Config) -> Result<Option<IndexSize>> {
         let aggregated = self
@@ -128,15 +144,20 @@ impl Database {
     }
 }
 
-/// The OPTIONS file that RocksDB wrote when it opened the database.
+/// The OPTIONS file that RocksDB wrote when it last opened the database.
 fn effective_options(dir: &Path) -> Result<String> {
+    let mut newest = None;
     for entry in fs::read_dir(dir)? {
-        let entry = entry?;
-        if entry.file_name().to_string_lossy().starts_with("OPTIONS-") {
-            return Ok(fs::read_to_string(entry.path())?);
+        let name = entry?.file_name();
+        if name.to_string_lossy().starts_with("OPTIONS-") {
+            // RocksDB numbers them, with leading zeros.
+            newest = newest.max(Some(name));
         }
     }
-    bail!("RocksDB left no OPTIONS file in {}", dir.display())
+    match newest {
+        Some(name) => Ok(fs::read_to_string(dir.join(name))?),
+        None => bail!("RocksDB left no OPTIONS file in {}", dir.display()),
+    }
 }
 
 /// Refuses a side whose factories RocksDB does not know.
@@ -189,6 +210,7 @@ fn common_options(config: &Config) -> Options {
     options.set_compression_type(DBCompressionType::None);
     options.set_write_buffer_size(config.write_buffer_size);
     options.set_max_background_jobs(config.background_jobs);
+    options.set_use_direct_reads(config.direct_reads);
     // Statistics and verbose logs are work of RocksDB's own that would run in either side's slices.
     options.set_stats_dump_period_sec(0);
     options.set_stats_persist_period_sec(0);

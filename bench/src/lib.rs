@@ -22,8 +22,10 @@
 
 pub mod ab;
 mod capi;
+pub mod claims;
 mod config;
 mod database;
+pub mod eval;
 mod keys;
 mod machine;
 pub mod report;
@@ -36,10 +38,11 @@ mod verify;
 mod workload;
 
 pub use config::{Config, IndexBytes, Side, WalMode};
-pub use keys::{KeySet, KeySource};
+pub use keys::{KeySet, KeySource, Published, published, strings};
 pub use machine::Machine;
 pub use runner::{compare, compare_phases};
 pub use sides::{Against, Learned, learned_side};
 pub use sst::{SstIndexes, read_sst_indexes};
 pub use stats::{Interval, bootstrap_median, median};
+pub use values::ValueSize;
 pub use workload::Workload;

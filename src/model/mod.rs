@@ -8,4 +8,4 @@ mod interval;
 mod segment;
 
 pub use interval::{Interval, fit_slope};
-pub use segment::{Cone, Segment};
+pub use segment::{Cone, Segment, segments};

@@ -132,44 +132,44 @@ impl Cone {
     }
 }
 
+/// Largest error bound; keeps cross products within 128 bits together with positions below 2^61.
+const EPSILON_LIMIT: u64 = 1 << 60;
+
+/// Segments for `numbers` in ascending order, such that the prediction for a stored number is at most `epsilon + 1` from its
+/// first position, and for any other number at most `epsilon + 2` from the position of the next larger stored number.
+///
+/// Equal numbers count as one point, at the position of the first; a second point behind them marks where they end. A
+/// number below its predecessor is treated as equal to it.
+pub fn segments(numbers: impl IntoIterator<Item = u64>, epsilon: u64) -> Vec<Segment> {
+    let epsilon = i128::from(epsilon.min(EPSILON_LIMIT));
+    let mut done = Vec::new();
+    let mut cone = Cone::default();
+    let mut add = |number: u64, position: i128| {
+        if !cone.add(number, position - epsilon, position + epsilon) {
+            done.extend(cone.segment());
+            cone.clear();
+            cone.add(number, position - epsilon, position + epsilon);
+        }
+    };
+    let mut previous: Option<(u64, i128)> = None;
+    for (position, number) in (0i128..).zip(numbers) {
+        match previous {
+            Some((last, _)) if number <= last => continue,
+            Some((last, first_position)) if position > first_position + 1 && number > last + 1 => {
+                add(last + 1, position)
+            }
+            _ => {}
+        }
+        add(number, position);
+        previous = Some((number, position));
+    }
+    done.extend(cone.segment());
+    done
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Largest error bound.
-    const EPSILON_LIMIT: u64 = 1 << 60;
-
-    /// Segments for `numbers` in ascending order, such that the prediction for a stored number is at most `epsilon + 1` from its
-    /// first position, and for any other number at most `epsilon + 2` from the position of the next larger stored number.
-    ///
-    /// Equal numbers count as one point, at the position of the first; a second point behind them marks where they end. A
-    /// number below its predecessor is treated as equal to it.
-    fn segments(numbers: impl IntoIterator<Item = u64>, epsilon: u64) -> Vec<Segment> {
-        let epsilon = i128::from(epsilon.min(EPSILON_LIMIT));
-        let mut done = Vec::new();
-        let mut cone = Cone::default();
-        let mut add = |number: u64, position: i128| {
-            if !cone.add(number, position - epsilon, position + epsilon) {
-                done.extend(cone.segment());
-                cone.clear();
-                cone.add(number, position - epsilon, position + epsilon);
-            }
-        };
-        let mut previous: Option<(u64, i128)> = None;
-        for (position, number) in (0i128..).zip(numbers) {
-            match previous {
-                Some((last, _)) if number <= last => continue,
-                Some((last, first_position)) if position > first_position + 1 && number > last + 1 => {
-                    add(last + 1, position)
-                }
-                _ => {}
-            }
-            add(number, position);
-            previous = Some((number, position));
-        }
-        done.extend(cone.segment());
-        done
-    }
 
     struct Random(u64);
 

@@ -1,13 +1,10 @@
 //! Keys of one memtable, back to back.
 
 use anyhow::Result;
-use mountdb_bench::KeySource;
-
+use mountdb_bench::{KeySource, strings};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
-
-use crate::strings;
 
 /// Keys in the order in which they are used.
 #[derive(Clone, Debug, Default)]

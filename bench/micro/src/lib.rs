@@ -6,4 +6,3 @@ pub mod keys;
 pub mod memtable;
 pub mod sides;
 pub mod sizes;
-mod strings;

@@ -3,10 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use mountdb_bench::{KeySource, read_sst_indexes};
+use mountdb_bench::{KeySource, read_sst_indexes, strings};
 use rocksdb::{BlockBasedOptions, DBCompressionType, Options, SstFileWriter};
-
-use crate::strings;
 
 /// The key sets of numbers.
 pub const NUMBERS: [&str; 7] = ["uniform", "sequential", "cities", "covid", "facebook", "genome", "osm"];

@@ -5,10 +5,13 @@
 //! follow the factors whose scale is longer than epsilon; shorter ones look like noise. Where keys come in bursts, those of one burst
 //! stand close together, and the gap after it makes up for that: a model follows bursts that are longer than twice epsilon. The
 //! deviations are chosen so that the number of optimal segments for epsilon 32, 128 and 1024 is that of the published data set
-//! (`bench/micro/tests/hardness.rs`).
+//! (`bench/data/hardness.csv`, `bench/micro/tests/hardness.rs`).
+//!
+//! Keys come one by one, from two passes over the same random numbers: the first adds the gaps up, the second scales them to the
+//! width of the set. Nothing is held that grows with the number of keys.
 
 use rand::{RngExt, SeedableRng};
-use rand_distr::{Distribution, StandardNormal};
+use rand_distr::{Distribution, Exp1, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Mean lengths of the scales, in keys.
@@ -20,6 +23,8 @@ const SCALES: usize = 5;
 pub struct Gaps {
     /// One for each scale.
     pub deviations: [f64; SCALES],
+    /// Whether each gap has one more factor, exponential, as the gaps of uniform random numbers have.
+    pub random: bool,
     /// Mean keys of a burst, of which lengths from a half to one and a half occur; 0: none.
     pub burst: usize,
     /// Bits of the distance from the first to the last key.
@@ -28,20 +33,37 @@ pub struct Gaps {
     pub outliers: usize,
 }
 
+const PLAIN: Gaps = Gaps {
+    deviations: [0.0; SCALES],
+    random: false,
+    burst: 0,
+    bits: 62,
+    outliers: 0,
+};
+
+/// Hashed identifiers of users: uniform random numbers, in ascending order from the start.
+pub const YCSB: Gaps = Gaps { random: true, ..PLAIN };
+
+/// Ranks of sold books: noise at short scales, even at long ones.
+pub const AMAZON: Gaps = Gaps {
+    deviations: [1.28, 0.28, 0.02, 0.01, 0.01],
+    bits: 50,
+    ..PLAIN
+};
+
 /// Identifiers of tweets: nearly even in time.
 pub const COVID: Gaps = Gaps {
     deviations: [0.105, 0.0, 0.096, 0.094, 0.07],
-    burst: 0,
     bits: 50,
-    outliers: 0,
+    ..PLAIN
 };
 
 /// Identifiers of users: uneven at all scales, a few outliers.
 pub const FACEBOOK: Gaps = Gaps {
     deviations: [2.25, 1.0, 1.0, 0.125, 0.125],
-    burst: 0,
     bits: 40,
     outliers: 21,
+    ..PLAIN
 };
 
 /// Pairs of places on chromosomes: uneven at short scales.
@@ -49,56 +71,87 @@ pub const GENOME: Gaps = Gaps {
     deviations: [0.82, 0.7, 0.01, 0.01, 0.158],
     burst: 47,
     bits: 52,
-    outliers: 0,
+    ..PLAIN
 };
 
 /// Cells of a map: clusters of clusters.
 pub const OSM: Gaps = Gaps {
     deviations: [1.23, 0.75, 0.55, 0.89, 0.49],
-    burst: 0,
     bits: 63,
-    outliers: 0,
+    ..PLAIN
 };
 
-/// `num` distinct keys, ascending.
-pub fn keys(gaps: &Gaps, num: usize, seed: u64) -> Vec<u64> {
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut factors = gaps.deviations.map(|deviation| factor(deviation, &mut rng));
-    let mut lengths: Vec<f64> = (0..num)
-        .map(|_| {
-            for (scale, factor_now) in factors.iter_mut().enumerate() {
-                if LENGTHS[scale] == 1.0 || rng.random::<f64>() * LENGTHS[scale] < 1.0 {
-                    *factor_now = factor(gaps.deviations[scale], &mut rng);
-                }
-            }
-            factors.iter().product()
-        })
-        .collect();
-    if gaps.burst > 0 {
-        let mut start = 0;
-        while start < num {
-            let end = num.min(start + rng.random_range(gaps.burst / 2..gaps.burst * 3 / 2));
-            let whole: f64 = lengths[start..end].iter().sum();
-            lengths[start..end].iter_mut().for_each(|length| *length /= 64.0);
-            lengths[end - 1] += whole;
-            start = end;
+/// `num` distinct keys, ascending, one by one.
+pub fn keys(gaps: Gaps, num: usize, seed: u64) -> impl Iterator<Item = u64> {
+    let whole: f64 = Lengths::new(gaps, num, seed).sum();
+    let unit = f64::from(gaps.bits).exp2() / whole;
+    let outliers = if gaps.outliers < num { gaps.outliers } else { 0 };
+    let far = 62f64.exp2() / outliers as f64;
+    let mut at = 1u64 << 20;
+    Lengths::new(gaps, num, seed).enumerate().map(move |(i, length)| {
+        at += 1 + if i < num - outliers { length * unit } else { far } as u64;
+        at
+    })
+}
+
+/// The gaps, in units of their own.
+struct Lengths {
+    gaps: Gaps,
+    rng: Xoshiro256PlusPlus,
+    /// Apart from `rng`, so that the gaps of a set do not depend on its bursts.
+    bursts: Xoshiro256PlusPlus,
+    factors: [f64; SCALES],
+    left: usize,
+    /// Keys left in the burst, and the room that its keys so far have given up.
+    burst: (usize, f64),
+}
+
+impl Lengths {
+    fn new(gaps: Gaps, num: usize, seed: u64) -> Self {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        Lengths {
+            factors: gaps.deviations.map(|deviation| factor(deviation, &mut rng)),
+            gaps,
+            rng,
+            bursts: Xoshiro256PlusPlus::seed_from_u64(!seed),
+            left: num,
+            burst: (0, 0.0),
         }
     }
-    let unit = (gaps.bits as f64).exp2() / lengths.iter().sum::<f64>();
-    let outliers = num.saturating_sub(gaps.outliers);
-    if gaps.outliers < num {
-        lengths[outliers..]
-            .iter_mut()
-            .for_each(|length| *length = 62f64.exp2() / unit / (gaps.outliers as f64));
+
+    fn next_gap(&mut self) -> f64 {
+        for ((factor_now, deviation), length) in self.factors.iter_mut().zip(self.gaps.deviations).zip(LENGTHS) {
+            if length == 1.0 || self.rng.random::<f64>() * length < 1.0 {
+                *factor_now = factor(deviation, &mut self.rng);
+            }
+        }
+        let random: f64 = if self.gaps.random {
+            Exp1.sample(&mut self.rng)
+        } else {
+            1.0
+        };
+        self.factors.iter().product::<f64>() * random
     }
-    let mut at = 1u64 << 20;
-    lengths
-        .into_iter()
-        .map(|length| {
-            at += 1 + (length * unit) as u64;
-            at
-        })
-        .collect()
+}
+
+impl Iterator for Lengths {
+    type Item = f64;
+
+    fn next(&mut self) -> Option<f64> {
+        self.left = self.left.checked_sub(1)?;
+        let length = self.next_gap();
+        let mean = self.gaps.burst;
+        if mean == 0 {
+            return Some(length);
+        }
+        if self.burst.0 == 0 {
+            self.burst = (self.bursts.random_range(mean / 2..mean * 3 / 2), 0.0);
+        }
+        self.burst.0 -= 1;
+        self.burst.1 += length;
+        let closes = self.burst.0 == 0 || self.left == 0;
+        Some(length / 64.0 + if closes { self.burst.1 } else { 0.0 })
+    }
 }
 
 fn factor(deviation: f64, rng: &mut Xoshiro256PlusPlus) -> f64 {

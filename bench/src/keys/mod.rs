@@ -2,14 +2,18 @@
 
 mod cities;
 mod gaps;
+mod hardness;
 mod sequential;
 mod sosd;
+pub mod strings;
 mod uniform;
 
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::{Result, ensure};
+
+pub use hardness::{Published, published};
 
 /// Where keys come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +24,11 @@ pub enum KeySource {
     Uniform,
     /// 0, 1, 2 and so on.
     Sequential,
-    /// As hard for models as identifiers of tweets, in ascending order of time.
+    /// Uniform random numbers from a stream, as the hashed identifiers of YCSB are.
+    Ycsb,
+    /// As hard for models as ranks of books that Amazon sold.
+    Amazon,
+    /// As hard as identifiers of tweets, in ascending order of time.
     Covid,
     /// As hard as identifiers of users.
     Facebook,
@@ -33,10 +41,12 @@ pub enum KeySource {
 }
 
 /// All sources but files, by name.
-const NAMED: [(&str, KeySource); 7] = [
+const NAMED: [(&str, KeySource); 9] = [
     ("cities", KeySource::Cities),
     ("uniform", KeySource::Uniform),
     ("sequential", KeySource::Sequential),
+    ("ycsb", KeySource::Ycsb),
+    ("amazon", KeySource::Amazon),
     ("covid", KeySource::Covid),
     ("facebook", KeySource::Facebook),
     ("genome", KeySource::Genome),
@@ -55,16 +65,29 @@ impl KeySource {
             KeySource::Cities => cities::keys()?,
             KeySource::Uniform => uniform::keys(num, seed),
             KeySource::Sequential => sequential::keys(num),
-            KeySource::Covid => gaps::keys(&gaps::COVID, num, seed),
-            KeySource::Facebook => gaps::keys(&gaps::FACEBOOK, num, seed),
-            KeySource::Genome => gaps::keys(&gaps::GENOME, num, seed),
-            KeySource::Osm => gaps::keys(&gaps::OSM, num, seed),
             KeySource::Sosd(path) => sosd::read(path)?,
+            generated => generated.stream(num, seed).map_or_else(Vec::new, |keys| keys.collect()),
         };
         Ok(KeySet {
             name: self.to_string(),
             keys: thin_out(keys, num),
         })
+    }
+}
+
+impl KeySource {
+    /// The keys of a generated set one by one, ascending, for counting without holding them; `None` for the other sources.
+    pub fn stream(&self, num: usize, seed: u64) -> Option<impl Iterator<Item = u64> + use<>> {
+        let gaps = match self {
+            KeySource::Ycsb => gaps::YCSB,
+            KeySource::Amazon => gaps::AMAZON,
+            KeySource::Covid => gaps::COVID,
+            KeySource::Facebook => gaps::FACEBOOK,
+            KeySource::Genome => gaps::GENOME,
+            KeySource::Osm => gaps::OSM,
+            KeySource::Cities | KeySource::Uniform | KeySource::Sequential | KeySource::Sosd(_) => return None,
+        };
+        Some(gaps::keys(gaps, num, seed))
     }
 }
 

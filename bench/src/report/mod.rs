@@ -1,6 +1,7 @@
 //! Results: their JSON form, tables and the HTML page.
 
-mod html;
+pub(crate) mod chart;
+pub(crate) mod html;
 mod sentence;
 mod text;
 
@@ -141,7 +142,7 @@ impl Report<'_> {
 }
 
 /// Thousands separated, for tables.
-fn grouped(number: f64) -> String {
+pub(crate) fn grouped(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (at, digit) in digits.chars().enumerate() {

@@ -140,7 +140,10 @@ fn run_until(limit: Duration, mut step: Step<'_>) -> Result<f64> {
 }
 
 /// Runs `work` on `threads` threads. Each must wait once at the barrier, also if its preparation failed.
-fn on_threads<T: Send>(threads: usize, work: impl Fn(usize, &Barrier) -> Result<T> + Sync) -> Result<Vec<T>> {
+pub(crate) fn on_threads<T: Send>(
+    threads: usize,
+    work: impl Fn(usize, &Barrier) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
     let barrier = Barrier::new(threads);
     thread::scope(|scope| {
         let (work, barrier) = (&work, &barrier);
@@ -154,7 +157,7 @@ fn on_threads<T: Send>(threads: usize, work: impl Fn(usize, &Barrier) -> Result<
     })
 }
 
-fn rng_for(seed: u64, pair: u64, thread: usize) -> Xoshiro256PlusPlus {
+pub(crate) fn rng_for(seed: u64, pair: u64, thread: usize) -> Xoshiro256PlusPlus {
     let mixed = seed ^ pair.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (thread as u64).wrapping_mul(0xd1b5_4a32_d192_ed03);
     Xoshiro256PlusPlus::seed_from_u64(mixed)
 }

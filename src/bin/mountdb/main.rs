@@ -20,6 +20,10 @@ struct Cli {
 enum Command {
     /// Compare stock RocksDB with the learned indexes, slice by slice
     Ab(Box<mountdb_bench::ab::Args>),
+    /// The experiments of the MountDB paper against stock RocksDB, with a report
+    Eval(Box<mountdb_bench::eval::Args>),
+    /// Write the tables of README from the records of measurements
+    Claims(mountdb_bench::claims::Args),
     /// Which index the files of a database carry, by level
     Inspect(inspect::Args),
     /// Rewrite the files of a database that carry another index than wanted
@@ -49,6 +53,14 @@ fn main() -> ExitCode {
             eprintln!("mountdb ab: {error:#}");
             ExitCode::FAILURE
         }),
+        Command::Claims(args) => mountdb_bench::claims::run(&args).unwrap_or_else(|error| {
+            eprintln!("mountdb claims: {error:#}");
+            ExitCode::FAILURE
+        }),
+        Command::Eval(args) => mountdb_bench::eval::run(&args, EVAL_HOOKS).unwrap_or_else(|error| {
+            eprintln!("mountdb eval: {error:#}");
+            ExitCode::FAILURE
+        }),
         Command::Inspect(args) => report("inspect", inspect::run(&args)),
         Command::Convert(args) => report("convert", convert::run(&args)),
         Command::DbBench(args) => run_tool("mountdb db_bench", mountdb_tools_db_bench, args),
@@ -56,6 +68,12 @@ fn main() -> ExitCode {
         Command::SstDump(args) => run_tool("mountdb sst_dump", mountdb_tools_sst_dump, args),
     }
 }
+
+const EVAL_HOOKS: mountdb_bench::eval::Hooks = mountdb_bench::eval::Hooks {
+    segments: |keys, epsilon| mountdb::model::segments(keys, epsilon).len(),
+    index_bytes: None,
+    progress: true,
+};
 
 fn report(command: &str, result: anyhow::Result<()>) -> ExitCode {
     match result {
