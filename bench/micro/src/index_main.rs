@@ -70,6 +70,9 @@ const RECORDS: usize = 37;
 const BLOCK: u64 = 4080;
 const TRAILER: u64 = 5;
 
+/// Tag of a value with the highest sequence number.
+const NEWEST: u64 = ((1 << 56) - 1) << 8 | 1;
+
 fn blocks(keys: &[Vec<u8>]) -> impl Iterator<Item = BlockEnd<'_>> {
     let count = keys.len().div_ceil(RECORDS);
     (0..count).map(move |block| {
@@ -103,7 +106,7 @@ fn seeks(arguments: &Arguments, name: &str) -> Result<Vec<Seeks>> {
             let key = &keys[rng.random_range(0..keys.len())];
             targets.extend_from_slice(key);
             targets.resize(files.len() * length - 8, 0);
-            targets.extend(u64::MAX.to_le_bytes());
+            targets.extend(NEWEST.to_le_bytes());
         }
         let mut expected = None;
         for turn in 0..indexes.len() {
