@@ -26,6 +26,7 @@ pub mod memtable;
 pub mod model;
 #[cfg(feature = "bundled")]
 mod options;
+mod prefetch;
 #[cfg(feature = "bundled")]
 mod stats;
 #[doc(hidden)]

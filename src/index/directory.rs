@@ -1,6 +1,7 @@
 //! Which group may hold a key: one upper bound per group, and a table that narrows the search.
 
 use crate::key::Projection;
+use crate::prefetch::prefetch;
 use std::ops::Range;
 
 /// A group as the directory sees it.
@@ -86,6 +87,9 @@ impl Directory {
             .unwrap_or(0)
             .min(self.table.len() as u64) as usize;
         let last = self.entries.len();
+        // Where the entry would be if bounds were evenly spread: loaded together with the table's line, which often saves a wait.
+        let guess = range.wrapping_mul(last) / self.table.len().max(1);
+        prefetch(self.entries.as_ptr().wrapping_add(guess).cast());
         let low = self
             .table
             .get(range)

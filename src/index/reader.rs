@@ -4,6 +4,7 @@ use super::directory::{Directory, Entry};
 use crate::error::{Error, Result};
 use crate::format::{GROUP_LEN, Group, Header, Lone};
 use crate::key::Projection;
+use crate::prefetch::prefetch;
 use std::cmp::Ordering;
 
 /// Number of a data block within the file, from 0; [`Reader::len`] stands for "none".
@@ -139,6 +140,19 @@ impl Reader {
         Group::parse(block, at, len, self.gap)
     }
 
+    /// Asks for all lines of a group at once: without it, header, corrections and offsets are waited for one after the other.
+    #[inline]
+    fn prefetch_group(&self, block: &[u8], group: usize) {
+        const LINE: usize = 64;
+        // Longer groups are those of long separators, of which a search visits few.
+        const MOST: usize = 6;
+        let start = self.directory.at(group);
+        let end = self.directory.at(group + 1).min(block.len());
+        for line in (start..end.min(start.saturating_add(MOST * LINE))).step_by(LINE) {
+            prefetch(block.as_ptr().wrapping_add(line));
+        }
+    }
+
     /// The group of `position` and its number in there.
     #[inline]
     fn locate(&self, block: &[u8], position: Position) -> Option<(Group, usize)> {
@@ -186,6 +200,7 @@ impl Reader {
         if low >= self.directory.len() {
             return (self.count, None);
         }
+        self.prefetch_group(block, low);
         let group = self.group(block, low);
         // The group's last separator is above the target; only bytes that were not opened can deny it.
         let index = group.seek(block, user_key, tag).min(group.len() - 1);

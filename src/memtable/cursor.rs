@@ -7,8 +7,9 @@
 use super::data_node::DataNode;
 use super::entry::{Entry, Key};
 use super::model_node::Child;
-use super::sync::{backoff, prefetch};
+use super::sync::backoff;
 use super::tree::{MIN_KEY, Memory, Place, Tree};
+use crate::prefetch::prefetch;
 
 /// A position in a [`Tree`]; plain data, no part of the tree refers to it.
 #[derive(Clone, Copy, Debug, Default)]

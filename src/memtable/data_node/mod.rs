@@ -26,8 +26,9 @@ pub(in crate::memtable) use local::{Choice, Local};
 
 use crate::memtable::entry::Entry;
 use crate::memtable::model::LinearModel;
-use crate::memtable::sync::{Acquire, AtomicPtr, AtomicU32, AtomicU64, Relaxed, prefetch};
+use crate::memtable::sync::{Acquire, AtomicPtr, AtomicU32, AtomicU64, Relaxed};
 use crate::memtable::version::{Locked, VersionWord};
+use crate::prefetch::prefetch;
 
 /// Slots whose bitmap fits in the header: 4 KiB of slots. Larger nodes are there to be measured against.
 pub const PAGE_SLOTS: usize = 256;

@@ -5,7 +5,8 @@ use std::cmp::Ordering;
 use super::{DataNode, Found};
 use crate::memtable::entry::{Entry, Key};
 use crate::memtable::model::lower_bound;
-use crate::memtable::sync::{Acquire, prefetch};
+use crate::memtable::sync::Acquire;
+use crate::prefetch::prefetch;
 
 /// Entries of a run of equal slot keys that are asked for at once.
 const RUN: usize = 16;

@@ -7,3 +7,5 @@
 pub mod key;
 #[path = "../../../src/memtable/mod.rs"]
 pub mod memtable;
+#[path = "../../../src/prefetch.rs"]
+mod prefetch;

@@ -5,6 +5,8 @@
 
 #[path = "../../../src/key.rs"]
 pub mod key;
+#[path = "../../../src/prefetch.rs"]
+mod prefetch;
 
 /// `src/memtable/mod.rs` but for `rep`, which talks to RocksDB.
 #[path = "../../../src/memtable"]
