@@ -12,5 +12,7 @@ pub mod index;
 pub mod key;
 #[path = "../../src/model/mod.rs"]
 pub mod model;
+#[path = "../../src/prefetch.rs"]
+mod prefetch;
 #[path = "../../src/window/mod.rs"]
 pub mod window;
