@@ -62,6 +62,14 @@ run micro-slow-1 "$micro" --keys uniform --rounds 3 --slow 1 $also
 # shellcheck disable=SC2086
 run micro-slow-16 "$micro" --keys uniform --rounds 3 --slow 16 $also
 
-record index-stock --workload readrandom,seekrandom,multiget --keys uniform,cities --num 2000000 --learned index
-record index-tuned --workload readrandom,seekrandom,multiget --keys uniform --num 2000000 --learned index --against tuned
+record index-stock --workload readrandom,seekrandom,multiget --keys uniform,cities --num 2000000 --learned replace
+record index-tuned --workload readrandom,seekrandom,multiget --keys uniform --num 2000000 --learned replace --against tuned
+record index-l0-stock --workload seekrandom --keys uniform --no-compact --learned replace
+# Smaller blocks, which the small index affords, under a small cache.
+record index-small-blocks --workload readrandom --keys uniform --cache-size 32 --learned replace \
+    --b-options 'block_based_table_factory={block_size=1024;user_defined_index_factory={id=pgm;mode=replace};use_udi_as_primary_index=true}'
+
+# The table index alone: seeks in a thousand files, and exact sizes of real files.
+run micro-index-seek "$micro-index" --files 1000 --seeks 100000 --rounds 15
+run micro-index-sizes "$micro-index" --sizes
 record equal-sides --workload readrandom --keys uniform --num 1000000 --learned memtable --b-options memtable_factory=skip_list

@@ -2,6 +2,7 @@
 //! the same operations, and a sorted map.
 
 mod concurrency;
+mod convert;
 mod durability;
 mod faults;
 mod golden;

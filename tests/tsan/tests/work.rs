@@ -5,6 +5,8 @@
 
 #[path = "../../../src/key.rs"]
 pub mod key;
+#[path = "../../../src/prefetch.rs"]
+mod prefetch;
 
 #[path = "../../../src/memtable"]
 pub mod memtable {
