@@ -30,6 +30,8 @@ fn run(arguments: &[&str], path: &Path) -> String {
 
 /// Many small files, without merges: the program does not know the tests' merge operator.
 fn fill(path: &Path, shape: &Shape, model: &mut Model) -> Vec<Vec<u8>> {
+    // Options without a learned index read converted files by the name of their index.
+    mountdb::register();
     let mut rng = seeded("convert");
     let keys: Vec<Vec<u8>> = [Kind::Random, Kind::Url, Kind::Lengths]
         .into_iter()

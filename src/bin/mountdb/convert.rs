@@ -72,8 +72,10 @@ pub fn run(args: &Args) -> Result<()> {
 }
 
 fn convert(db: &DB, args: &Args, stop: &AtomicBool) -> Result<()> {
-    let todo = others(db, args)?;
-    let total: u64 = todo.iter().map(|file| file.size as u64).sum();
+    let size = |files: &[LiveFile]| files.iter().map(|file| file.size as u64).sum::<u64>();
+    let mut done = HashSet::new();
+    let mut todo = others(db, args, &mut done)?;
+    let total = size(&todo);
     let bar = ProgressBar::new(total).with_style(
         ProgressStyle::with_template("{bar:40} {bytes} of {total_bytes}, {eta} left, {msg}").expect("a valid template"),
     );
@@ -81,8 +83,7 @@ fn convert(db: &DB, args: &Args, stop: &AtomicBool) -> Result<()> {
     compact.set_bottommost_level_compaction(BottommostLevelCompaction::Force);
     let mut tried = HashSet::new();
     loop {
-        let todo = others(db, args)?;
-        bar.set_position(total.saturating_sub(todo.iter().map(|file| file.size as u64).sum()));
+        bar.set_position(total.saturating_sub(size(&todo)));
         let Some(file) = todo.first() else {
             bar.finish_and_clear();
             println!("every file of {} carries what was asked for", args.db.display());
@@ -102,16 +103,23 @@ fn convert(db: &DB, args: &Args, stop: &AtomicBool) -> Result<()> {
             .cf_handle(&file.column_family_name)
             .context("a column family without handle")?;
         db.compact_range_cf_opt(family, file.start_key.as_deref(), file.end_key.as_deref(), &compact);
+        todo = others(db, args, &mut done)?;
     }
 }
 
 /// The live files that do not carry the wanted index, lowest level last: what is above is compacted into it and need not be
-/// converted twice.
-fn others(db: &DB, args: &Args) -> Result<Vec<LiveFile>> {
+/// converted twice. `done` holds the names of those that do: files never change and numbers are not used again, so that each is
+/// read once.
+fn others(db: &DB, args: &Args, done: &mut HashSet<String>) -> Result<Vec<LiveFile>> {
     let mut files = Vec::new();
     for file in db.live_files()? {
+        if done.contains(&file.name) {
+            continue;
+        }
         let indexes = read_sst_indexes(&args.db.join(file.name.trim_start_matches('/')))?;
-        if Carries::of(&indexes) != args.to.carries() {
+        if Carries::of(&indexes) == args.to.carries() {
+            done.insert(file.name);
+        } else {
             files.push(file);
         }
     }
