@@ -299,7 +299,7 @@ impl<M: Memory> Tree<M> {
         model.set_child(&lock, i, node.as_ptr());
     }
 
-    /// Entries and data nodes, counted by a walk over the nodes.
+    /// Entries and data nodes, counted by a walk over the nodes. Exact at rest; a child that moves while it walks may count twice or not.
     pub fn load(&self) -> (usize, usize) {
         let top = self.top();
         let (mut entries, mut nodes) = (0, 0);
