@@ -51,6 +51,7 @@ typedef struct mountdb_memtable_stats_t {
   uint64_t last_planned_nodes;  /* data nodes of its skeleton; 0: it had none */
   uint64_t last_skeleton_age;   /* memtables made from that skeleton before */
   uint64_t last_skeleton_bytes; /* shared by all memtables made from it */
+  uint64_t last_skeleton_build_nanos; /* in the background */
 } mountdb_memtable_stats_t;
 
 /* Fills *stats for a column family (NULL: the default one). 0 if its memtable

@@ -174,8 +174,9 @@ class WrappedBuilder final : public IndexBuilder {
 // for the separator.
 class LearnedIterator final : public InternalIteratorBase<IndexValue> {
  public:
-  LearnedIterator(const ffi::PgmReader& index, rust::Slice<const uint8_t> bytes)
-      : index_(index), bytes_(bytes) {}
+  LearnedIterator(const ffi::PgmReader& index, const ffi::LookupLine& lookup, uint64_t len,
+                  rust::Slice<const uint8_t> bytes)
+      : index_(index), lookup_(lookup), bytes_(bytes), len_(len) {}
 
   bool Valid() const override { return valid_; }
 
@@ -183,14 +184,14 @@ class LearnedIterator final : public InternalIteratorBase<IndexValue> {
     status_ = target.size() < kTagLen ? Status::Corruption("a target is shorter than its tag")
                                       : Status::OK();
     if (status_.ok()) {
-      At(index_.seek(bytes_, ToRust(rocksdb::ExtractUserKey(target)),
+      At(index_.seek(lookup_, bytes_, ToRust(rocksdb::ExtractUserKey(target)),
                      rocksdb::ExtractInternalKeyFooter(target)));
     } else {
       valid_ = false;
     }
   }
   void SeekToFirst() override { GoTo(0); }
-  void SeekToLast() override { GoTo(index_.len() - 1); }
+  void SeekToLast() override { GoTo(len_ - 1); }
   void Next() override { GoTo(position_ + 1); }
   void Prev() override { GoTo(position_ - 1); }
 
@@ -203,7 +204,7 @@ class LearnedIterator final : public InternalIteratorBase<IndexValue> {
   Slice key() const override {
     if (key_of_ != position_) {
       key_of_ = position_;
-      index_.separator(bytes_, position_, key_);
+      ffi::pgm_separator(lookup_, bytes_, position_, key_);
     }
     return {reinterpret_cast<const char*>(key_.data()), key_.size()};
   }
@@ -211,7 +212,7 @@ class LearnedIterator final : public InternalIteratorBase<IndexValue> {
   IndexValue value() const override {
     if (!placed_) {
       placed_ = true;
-      const ffi::BlockPlace place = index_.place(bytes_, position_);
+      const ffi::BlockPlace place = ffi::pgm_place(lookup_, bytes_, position_);
       value_.handle = BlockHandle(place.offset, place.size);
     }
     return value_;
@@ -222,7 +223,7 @@ class LearnedIterator final : public InternalIteratorBase<IndexValue> {
  private:
   void At(const ffi::BlockPlace& place) {
     position_ = place.position;
-    valid_ = position_ < index_.len();
+    valid_ = position_ < len_;
     placed_ = true;
     value_.handle = BlockHandle(place.offset, place.size);
     key_of_ = kNone;
@@ -231,7 +232,7 @@ class LearnedIterator final : public InternalIteratorBase<IndexValue> {
   void GoTo(uint64_t position) {
     status_ = Status::OK();
     position_ = position;
-    valid_ = position < index_.len();
+    valid_ = position < len_;
     placed_ = false;
     key_of_ = kNone;
   }
@@ -239,7 +240,9 @@ class LearnedIterator final : public InternalIteratorBase<IndexValue> {
   static constexpr uint64_t kNone = UINT64_MAX;
 
   const ffi::PgmReader& index_;
+  const ffi::LookupLine& lookup_;
   const rust::Slice<const uint8_t> bytes_;
+  const uint64_t len_;
   uint64_t position_ = kNone;
   bool valid_ = false;
   mutable bool placed_ = false;
@@ -250,20 +253,23 @@ class LearnedIterator final : public InternalIteratorBase<IndexValue> {
 };
 
 // Reads through the learned index, the standard one, or whichever is asked for.
-class WrappedReader final : public BlockBasedTable::IndexReader {
+class alignas(64) WrappedReader final : public BlockBasedTable::IndexReader {
  public:
   WrappedReader(std::unique_ptr<IndexReader> standard,
                 std::unique_ptr<UserDefinedIndexReader> learned, bool primary,
                 const BlockBasedTable* table)
       : standard_(std::move(standard)),
         learned_(std::move(learned)),
-        exact_(static_cast<const LearnedReader&>(*learned_).IsWindow()
-                   ? nullptr
-                   : &static_cast<const PgmReader&>(*learned_).index()),
-        exact_bytes_(exact_ == nullptr ? rust::Slice<const uint8_t>()
-                                       : static_cast<const PgmReader&>(*learned_).bytes()),
         table_(table),
-        primary_(primary || standard_ == nullptr) {}
+        primary_(primary || standard_ == nullptr) {
+    if (!static_cast<const LearnedReader&>(*learned_).IsWindow()) {
+      const auto& reader = static_cast<const PgmReader&>(*learned_);
+      exact_ = &reader.index();
+      lookup_ = exact_->lookup();
+      len_ = exact_->len();
+      bytes_ = reader.bytes();
+    }
+  }
 
   InternalIteratorBase<IndexValue>* NewIterator(const ReadOptions& options,
                                                 bool disable_prefix_seek, IndexBlockIter* iter,
@@ -272,7 +278,7 @@ class WrappedReader final : public BlockBasedTable::IndexReader {
     const auto* asked = options.table_index_factory;
     if (primary_ || (asked != nullptr && asked->Name() == std::string(PgmIndexFactory::kClassName()))) {
       if (exact_ != nullptr) {
-        return new LearnedIterator(*exact_, exact_bytes_);
+        return new LearnedIterator(*exact_, lookup_, len_, bytes_);
       }
       return new WindowIterator(static_cast<const WindowIndexReader&>(*learned_), table_, options,
                                 get_context, context);
@@ -304,12 +310,14 @@ class WrappedReader final : public BlockBasedTable::IndexReader {
  private:
   const std::unique_ptr<IndexReader> standard_;
   const std::unique_ptr<UserDefinedIndexReader> learned_;
-  // What a look-up needs of a PgmReader, beside it: one cache miss less. Null for
-  // a windowed index.
-  const ffi::PgmReader* const exact_;
-  const rust::Slice<const uint8_t> exact_bytes_;
   const BlockBasedTable* const table_;
   const bool primary_;
+  // What a look-up needs of a PgmReader, beside it: two cache lines whose places
+  // are known at once, instead of one after the other. Null for a windowed index.
+  const ffi::PgmReader* exact_ = nullptr;
+  uint64_t len_ = 0;
+  rust::Slice<const uint8_t> bytes_;
+  ffi::LookupLine lookup_{};
 };
 
 class Extension final : public rocksdb::UserDefinedIndexExtension {

@@ -35,11 +35,11 @@ void Reports::Add(uint32_t column_family_id, const ffi::MemStats& stats,
                 " data nodes, depth %" PRIu64 ", %" PRIu64 " index bytes (%.1f per entry), %" PRIu64
                 " splits, %" PRIu64 " expansions, %" PRIu64
                 " background rebuilds, longest pause %.1f us; skeleton: %" PRIu64
-                " nodes, %" PRIu64 " memtables old; %.1f%% of inserts found a free slot",
+                " nodes, built in %.1f ms, %" PRIu64 " memtables old; %.1f%% of inserts found a free slot",
                 column_family_id, stats.entries, stats.data_nodes, stats.depth, stats.index_bytes,
                 per_entry, stats.splits, stats.expansions, stats.rebuilds,
                 static_cast<double>(stats.longest_pause_nanos) / 1000.0, stats.planned_nodes,
-                stats.skeleton_age,
+                static_cast<double>(stats.skeleton_build_nanos) / 1e6, stats.skeleton_age,
                 Percent(stats.entries - std::min(stats.entries, stats.moved_inserts),
                         stats.entries));
 }
@@ -87,6 +87,7 @@ extern "C" unsigned char mountdb_memtable_stats(rocksdb_t* db,
             last.entries,         last.data_nodes,      last.depth,
             last.index_bytes,     last.splits,          last.expansions,
             last.rebuilds,        last.moved_inserts,   last.longest_pause_nanos,
-            last.planned_nodes,   last.skeleton_age,    last.skeleton_bytes};
+            last.planned_nodes,   last.skeleton_age,    last.skeleton_bytes,
+            last.skeleton_build_nanos};
   return 1;
 }

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::error::{Error, Result};
-use crate::index::{Cursor, IndexBuilder, IndexOptions, Reader};
+use crate::index::{Cursor, IndexBuilder, IndexOptions, Lookup, Reader};
 use crate::memtable::rep::{AlexFactory, AlexRep};
 use crate::window;
 
@@ -47,6 +47,12 @@ pub(crate) mod bridge {
         size: u64,
     }
 
+    /// A [`Lookup`](crate::index::Lookup) that C++ keeps beside fields of its own: one cache line less to wait for.
+    #[derive(Clone, Copy)]
+    struct LookupLine {
+        words: [*const u8; 8],
+    }
+
     /// Options of the memtable; `AlexMemTableOptions` in cpp/registry.h says what they mean.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     struct AlexOptions {
@@ -73,6 +79,7 @@ pub(crate) mod bridge {
         planned_nodes: u64,
         skeleton_age: u64,
         skeleton_bytes: u64,
+        skeleton_build_nanos: u64,
     }
 
     #[namespace = "rocksdb"]
@@ -123,9 +130,10 @@ pub(crate) mod bridge {
         unsafe fn pgm_open(block: &[u8], comparator: *const Comparator) -> Result<Box<PgmReader>>;
         fn memory_usage(self: &PgmReader) -> usize;
         fn len(self: &PgmReader) -> u64;
-        fn seek(self: &PgmReader, block: &[u8], key: &[u8], tag: u64) -> BlockPlace;
-        fn place(self: &PgmReader, block: &[u8], position: u64) -> BlockPlace;
-        fn separator(self: &PgmReader, block: &[u8], position: u64, internal_key: &mut Vec<u8>);
+        fn lookup(self: &PgmReader) -> LookupLine;
+        unsafe fn seek(self: &PgmReader, lookup: &LookupLine, block: &[u8], key: &[u8], tag: u64) -> BlockPlace;
+        unsafe fn pgm_place(lookup: &LookupLine, block: &[u8], position: u64) -> BlockPlace;
+        unsafe fn pgm_separator(lookup: &LookupLine, block: &[u8], position: u64, internal_key: &mut Vec<u8>);
 
         type WindowBuilder;
         fn window_builder() -> Box<WindowBuilder>;
@@ -157,7 +165,7 @@ pub(crate) mod bridge {
     }
 }
 
-pub(crate) use bridge::{AlexOptions, Allocator, BlockPlace, IndexPlace, MemCursor, MemStats};
+pub(crate) use bridge::{AlexOptions, Allocator, BlockPlace, IndexPlace, LookupLine, MemCursor, MemStats};
 
 fn alex_factory(options: &AlexOptions) -> Box<AlexFactory> {
     Box::new(AlexFactory::new(options))
@@ -256,29 +264,56 @@ impl PgmReader {
         self.reader.len() as u64
     }
 
-    fn seek(&self, block: &[u8], key: &[u8], tag: u64) -> BlockPlace {
-        let (position, (offset, size)) = if self.comparator.is_null() {
-            self.reader.seek_handle(block, key, tag)
+    fn lookup(&self) -> LookupLine {
+        // SAFETY: both are eight words; a lookup has no padding, and words that are pointers may hold anything.
+        unsafe { std::mem::transmute::<Lookup<'_>, LookupLine>(self.reader.lookup()) }
+    }
+
+    /// # Safety
+    /// `lookup` is this reader's.
+    unsafe fn seek(&self, lookup: &LookupLine, block: &[u8], key: &[u8], tag: u64) -> BlockPlace {
+        // SAFETY: the caller's promise.
+        let lookup = unsafe { lookup.get() };
+        // The reader itself is looked at only where it is needed: it lies on a cache line of its own.
+        let (position, (offset, size)) = if lookup.is_plain() && !self.comparator.is_null() {
+            let position = lookup.seek_with(block, key, tag, order_of(self.comparator));
+            (position, lookup.handle(block, position))
         } else {
-            let position = self.reader.seek_with(block, key, tag, order_of(self.comparator));
-            (position, self.reader.handle(block, position))
+            lookup.seek_handle(block, key, tag)
         };
         let position = position as u64;
         BlockPlace { position, offset, size }
     }
+}
 
-    fn place(&self, block: &[u8], position: u64) -> BlockPlace {
-        let (offset, size) = self.reader.handle(block, position as usize);
-        BlockPlace { position, offset, size }
+impl LookupLine {
+    /// # Safety
+    /// `self` is from [`PgmReader::lookup`] of a reader that outlives `'a`.
+    #[inline]
+    unsafe fn get<'a>(&self) -> Lookup<'a> {
+        // SAFETY: the bytes are those of a lookup, whose slices are the reader's, unchanged for its life.
+        unsafe { std::mem::transmute::<LookupLine, Lookup<'a>>(*self) }
     }
+}
 
-    /// The separator as an internal key with the lowest tag, that of a value with sequence number 0: at or above every entry
-    /// of the block, whatever their tags.
-    fn separator(&self, block: &[u8], position: u64, internal_key: &mut Vec<u8>) {
-        const LOWEST: u64 = 1;
-        self.reader.separator(block, position as usize, internal_key);
-        internal_key.extend_from_slice(&LOWEST.to_le_bytes());
-    }
+/// # Safety
+/// `lookup` is from [`PgmReader::lookup`] of a reader that is alive.
+unsafe fn pgm_place(lookup: &LookupLine, block: &[u8], position: u64) -> BlockPlace {
+    // SAFETY: the caller's promise.
+    let (offset, size) = unsafe { lookup.get() }.handle(block, position as usize);
+    BlockPlace { position, offset, size }
+}
+
+/// The separator as an internal key with the lowest tag, that of a value with sequence number 0: at or above every entry
+/// of the block, whatever their tags.
+///
+/// # Safety
+/// `lookup` is from [`PgmReader::lookup`] of a reader that is alive.
+unsafe fn pgm_separator(lookup: &LookupLine, block: &[u8], position: u64, internal_key: &mut Vec<u8>) {
+    const LOWEST: u64 = 1;
+    // SAFETY: the caller's promise.
+    unsafe { lookup.get() }.separator(block, position as usize, internal_key);
+    internal_key.extend_from_slice(&LOWEST.to_le_bytes());
 }
 
 /// Builder of one file's windowed index.

@@ -65,12 +65,18 @@ impl Projection {
     /// The number of `key`: `a <= b` implies `project(a) <= project(b)`.
     #[inline]
     pub fn project(&self, key: &[u8]) -> u64 {
-        match key.strip_prefix(&*self.prefix) {
-            Some(rest) => load_be(rest, 0),
-            // Covers proper prefixes of the prefix as well: they sort below it.
-            None if key < &*self.prefix => 0,
-            None => u64::MAX,
-        }
+        project_after(&self.prefix, key)
+    }
+}
+
+/// [`Projection::project`] of the projection with this prefix.
+#[inline]
+pub fn project_after(prefix: &[u8], key: &[u8]) -> u64 {
+    match key.strip_prefix(prefix) {
+        Some(rest) => load_be(rest, 0),
+        // Covers proper prefixes of the prefix as well: they sort below it.
+        None if key < prefix => 0,
+        None => u64::MAX,
     }
 }
 

@@ -38,6 +38,8 @@ pub struct MemtableStats {
     pub last_skeleton_age: u64,
     /// Bytes of that skeleton, which all memtables made from it share.
     pub last_skeleton_bytes: u64,
+    /// Time that building it took in the background, in nanoseconds.
+    pub last_skeleton_build_nanos: u64,
 }
 
 /// Where look-ups through windowed indexes ended, in this process so far. Layout of `mountdb_window_stats_t` in cpp/c.h.

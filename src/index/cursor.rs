@@ -25,7 +25,7 @@ impl Cursor {
 
     /// To the first block that may hold `(user_key, tag)`, as [`Reader::seek`].
     pub fn seek(&mut self, reader: &Reader, block: &[u8], user_key: &[u8], tag: u64) {
-        let (position, group) = reader.seek_group(block, user_key, tag);
+        let (position, group) = reader.lookup().seek_group(block, user_key, tag);
         if let Some(group) = group {
             self.group = Some((position / GROUP_LEN, group));
         }
@@ -94,7 +94,7 @@ impl Cursor {
         let number = position / GROUP_LEN;
         let group = match &self.group {
             Some((held, group)) if *held == number => group,
-            _ => &self.group.insert((number, reader.group(block, number))).1,
+            _ => &self.group.insert((number, reader.lookup().group(block, number))).1,
         };
         group.separator(block, position % GROUP_LEN, &mut self.separator);
         self.handle = group.handle(block, position % GROUP_LEN);

@@ -1,8 +1,7 @@
 //! Which group may hold a key: one upper bound per group, and a table that narrows the search.
 
+use super::lookup::Lookup;
 use crate::key::Projection;
-use crate::prefetch::prefetch;
-use std::ops::Range;
 
 /// A group as the directory sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +24,7 @@ pub(super) struct Directory {
     /// Projection where range 0 starts.
     origin: u64,
     /// Size of a range, as a power of two.
-    shift: u32,
+    shift: u8,
 }
 
 impl Directory {
@@ -60,47 +59,22 @@ impl Directory {
             entries,
             table: table.into(),
             origin,
-            shift,
+            shift: shift as u8,
         }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// Position of group `group`, beyond every block where there is no such group.
-    #[inline]
-    pub(super) fn at(&self, group: usize) -> usize {
-        self.entries.get(group).map_or(usize::MAX, |entry| entry.at as usize)
-    }
-
-    /// Groups among which the first one with a last separator at or above `key` is to be found: those whose bound equals
-    /// the key's projection, and the end of the range, which is the answer if none of them is.
-    #[inline]
-    pub(super) fn candidates(&self, key: &[u8]) -> Range<usize> {
-        let number = self.projection.project(key);
-        let Some(distance) = number.checked_sub(self.origin) else {
-            return 0..0;
-        };
-        let range = distance
-            .checked_shr(self.shift)
-            .unwrap_or(0)
-            .min(self.table.len() as u64) as usize;
-        let last = self.entries.len();
-        // Where the entry would be if bounds were evenly spread: loaded together with the table's line, which often saves a wait.
-        let guess = range.wrapping_mul(last) / self.table.len().max(1);
-        prefetch(self.entries.as_ptr().wrapping_add(guess).cast());
-        let low = self
-            .table
-            .get(range)
-            .map_or(last.saturating_sub(1), |&low| low as usize);
-        let high = self.table.get(range + 1).map_or(last, |&high| high as usize);
-        let between = self.entries.get(low..high).unwrap_or_default();
-        let start = low + between.partition_point(|entry| entry.upper < number);
-        let rest = self.entries.get(start..).unwrap_or_default();
-        match rest.first() {
-            Some(entry) if entry.upper == number => start..start + rest.partition_point(|entry| entry.upper == number),
-            _ => start..start,
+    /// What a look-up needs, but for the four last fields.
+    pub(super) fn lookup(&self, count: u32, gap: u8, plain: bool, lone: bool) -> Lookup<'_> {
+        Lookup {
+            prefix: self.projection.prefix(),
+            entries: &self.entries,
+            table: &self.table,
+            origin: self.origin,
+            count,
+            shift: self.shift,
+            gap,
+            plain,
+            lone,
         }
     }
 
@@ -124,7 +98,7 @@ mod tests {
             let start = uppers.partition_point(|&upper| upper < probe);
             let end = uppers.partition_point(|&upper| upper <= probe);
             assert_eq!(
-                directory.candidates(&probe.to_be_bytes()),
+                directory.lookup(0, 0, false, false).candidates(&probe.to_be_bytes()),
                 start..end,
                 "{probe:#x} in {uppers:x?}"
             );

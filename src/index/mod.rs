@@ -14,10 +14,12 @@ pub mod check;
 mod cursor;
 mod directory;
 mod layout;
+mod lookup;
 mod reader;
 #[cfg(test)]
 mod tests;
 
 pub use builder::{IndexBuilder, IndexOptions};
 pub use cursor::Cursor;
+pub use lookup::Lookup;
 pub use reader::{Position, Reader};

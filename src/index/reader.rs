@@ -1,10 +1,10 @@
 //! Opens an index block and answers which data block holds a key.
 
 use super::directory::{Directory, Entry};
+use super::lookup::Lookup;
 use crate::error::{Error, Result};
 use crate::format::{GROUP_LEN, Group, Header, Lone};
 use crate::key::Projection;
-use crate::prefetch::prefetch;
 use std::cmp::Ordering;
 
 /// Number of a data block within the file, from 0; [`Reader::len`] stands for "none".
@@ -92,7 +92,7 @@ impl Reader {
     pub fn check_order(&self, block: &[u8], cmp: impl Fn(&[u8], &[u8]) -> Ordering) -> Result<()> {
         let mut order = Order::default();
         for position in 0..self.count {
-            if let Some((group, index)) = self.locate(block, position) {
+            if let Some((group, index)) = self.lookup().locate(block, position) {
                 order.next(&group, block, index, position, &cmp)?;
             }
         }
@@ -126,89 +126,20 @@ impl Reader {
         size_of::<Self>() + self.directory.memory_usage()
     }
 
-    /// Group `group` of `block`.
+    /// What look-ups need of this reader.
     #[inline]
-    pub(super) fn group(&self, block: &[u8], group: usize) -> Group {
-        let at = self.directory.at(group);
-        if self.lone {
-            return Lone::group(block, at);
-        }
-        let len = self
-            .count
-            .saturating_sub(group.saturating_mul(GROUP_LEN))
-            .min(GROUP_LEN);
-        Group::parse(block, at, len, self.gap)
+    pub fn lookup(&self) -> Lookup<'_> {
+        self.directory
+            .lookup(self.count as u32, self.gap, self.plain, self.lone)
     }
 
-    /// Asks for all lines of a group at once: without it, header, corrections and offsets are waited for one after the other.
-    #[inline]
-    fn prefetch_group(&self, block: &[u8], group: usize) {
-        const LINE: usize = 64;
-        // Longer groups are those of long separators, of which a search visits few.
-        const MOST: usize = 6;
-        let start = self.directory.at(group);
-        let end = self.directory.at(group + 1).min(block.len());
-        for line in (start..end.min(start.saturating_add(MOST * LINE))).step_by(LINE) {
-            prefetch(block.as_ptr().wrapping_add(line));
-        }
-    }
-
-    /// The group of `position` and its number in there.
-    #[inline]
-    fn locate(&self, block: &[u8], position: Position) -> Option<(Group, usize)> {
-        (position < self.count).then(|| (self.group(block, position / GROUP_LEN), position % GROUP_LEN))
-    }
-
-    /// First block that may hold `(user_key, tag)`: the first one whose separator is at or above it, or [`Reader::len`].
-    /// Order is bytewise, then tag descending; a separator without tag counts as the lowest tag.
+    /// [`Lookup::seek`].
     #[inline]
     pub fn seek(&self, block: &[u8], user_key: &[u8], tag: u64) -> Position {
-        self.seek_group(block, user_key, tag).0
+        self.lookup().seek(block, user_key, tag)
     }
 
-    /// [`Reader::seek`], and the [`Reader::handle`] of the answer.
-    #[inline]
-    pub fn seek_handle(&self, block: &[u8], user_key: &[u8], tag: u64) -> (Position, (u64, u64)) {
-        match self.seek_group(block, user_key, tag) {
-            (position, Some(group)) => (position, group.handle(block, position % GROUP_LEN)),
-            (position, None) => (position, self.handle(block, position)),
-        }
-    }
-
-    /// [`Reader::seek`], and the parsed group of the answer.
-    #[inline]
-    pub(super) fn seek_group(&self, block: &[u8], user_key: &[u8], tag: u64) -> (Position, Option<Group>) {
-        if self.plain {
-            return (self.seek_with(block, user_key, tag, <[u8]>::cmp), None);
-        }
-        let candidates = self.directory.candidates(user_key);
-        let (mut low, mut high) = (candidates.start, candidates.end);
-        // Bounds equal to the target's projection are decided by the groups themselves: rare unless keys differ only
-        // behind the projection.
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let group = self.group(block, middle);
-            let index = group.seek(block, user_key, tag);
-            if index == group.len() {
-                low = middle + 1;
-            } else if index > 0 || middle == low {
-                return (middle * GROUP_LEN + index, Some(group));
-            } else {
-                high = middle;
-            }
-        }
-        if low >= self.directory.len() {
-            return (self.count, None);
-        }
-        self.prefetch_group(block, low);
-        let group = self.group(block, low);
-        // The group's last separator is above the target; only bytes that were not opened can deny it.
-        let index = group.seek(block, user_key, tag).min(group.len() - 1);
-        (low * GROUP_LEN + index, Some(group))
-    }
-
-    /// [`Reader::seek`] under another order of user keys: a binary search over all separators. `cmp` gets a separator and
-    /// the target.
+    /// [`Lookup::seek_with`].
     pub fn seek_with(
         &self,
         block: &[u8],
@@ -216,54 +147,30 @@ impl Reader {
         tag: u64,
         cmp: impl Fn(&[u8], &[u8]) -> Ordering,
     ) -> Position {
-        let (mut low, mut high) = (0, self.count);
-        let mut buffer = Vec::new();
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let group = self.group(block, middle / GROUP_LEN);
-            let index = middle % GROUP_LEN;
-            let separator = match group.stored_separator(block, index) {
-                Some(separator) => separator,
-                None => {
-                    group.separator(block, index, &mut buffer);
-                    &buffer
-                }
-            };
-            let reached = match cmp(separator, user_key) {
-                Ordering::Less => false,
-                Ordering::Equal => group.tag(block, index) <= tag,
-                Ordering::Greater => true,
-            };
-            if reached { high = middle } else { low = middle + 1 }
-        }
-        low
+        self.lookup().seek_with(block, user_key, tag, cmp)
     }
 
-    /// Writes the separator at `position` over `out`: a user key at or above every key of that block, and below every key
-    /// of the next block with another user key. Empty beyond the last block.
+    /// [`Lookup::separator`].
     pub fn separator(&self, block: &[u8], position: Position, out: &mut Vec<u8>) {
-        out.clear();
-        if let Some((group, index)) = self.locate(block, position) {
-            group.separator(block, index, out);
-        }
+        self.lookup().separator(block, position, out);
     }
 
     /// Tag stored at `position`; 0 where none is.
     pub fn tag(&self, block: &[u8], position: Position) -> u64 {
-        self.locate(block, position)
+        self.lookup()
+            .locate(block, position)
             .map_or(0, |(group, index)| group.tag(block, index))
     }
 
-    /// Offset and size in bytes of the data block at `position`; zeros beyond the last block.
+    /// [`Lookup::handle`].
     pub fn handle(&self, block: &[u8], position: Position) -> (u64, u64) {
-        self.locate(block, position)
-            .map_or((0, 0), |(group, index)| group.handle(block, index))
+        self.lookup().handle(block, position)
     }
 
     /// How many separators are stored as bytes rather than as numbers.
     pub fn exceptions(&self, block: &[u8]) -> usize {
-        (0..self.directory.len())
-            .map(|group| self.group(block, group).exceptions())
+        (0..self.lookup().groups())
+            .map(|group| self.lookup().group(block, group).exceptions())
             .sum()
     }
 }

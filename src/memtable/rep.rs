@@ -206,6 +206,7 @@ impl AlexRep {
             planned_nodes: skeleton.map_or(0, |s| s.len() as u64),
             skeleton_age: self.skeleton_age,
             skeleton_bytes: skeleton.map_or(0, |s| s.memory_usage() as u64),
+            skeleton_build_nanos: skeleton.map_or(0, |s| u64::try_from(s.build_time().as_nanos()).unwrap_or(u64::MAX)),
         }
     }
 }

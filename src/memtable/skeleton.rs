@@ -5,6 +5,8 @@
 //! a straight line. With a knot per slot that is the paper's skeleton (`Content::Keys`); a knot every 16 slots follows the
 //! distribution as well and takes an eleventh of the memory (`Content::Models`).
 
+use std::time::{Duration, Instant};
+
 use super::data_node::{Choice, Gaps, Local, Plan};
 use super::entry::{Entry, encode};
 use super::model::LinearModel;
@@ -68,6 +70,7 @@ pub struct Skeleton {
     /// What the local projections of the plans point to.
     locals: Box<[Box<[u64]>]>,
     knots: Box<[u64]>,
+    build_time: Duration,
 }
 
 /// The memtable was about to die before its skeleton was built.
@@ -78,11 +81,17 @@ pub struct Stopped;
 const MAX_SEQ: u64 = (1 << 56) - 1;
 
 impl Skeleton {
+    /// How long [`Skeleton::build`] took.
+    pub fn build_time(&self) -> Duration {
+        self.build_time
+    }
+
     /// Reads `tree`, into which nobody inserts any more, and cuts it into nodes. `None` if that gives fewer than four.
     ///
     /// # Errors
     /// [`Stopped`] if `stop` says so, which is asked once per node.
     pub fn build<M: Memory>(tree: &Tree<M>, target: Target, stop: impl Fn() -> bool) -> Result<Option<Self>, Stopped> {
+        let begin = Instant::now();
         let fences = cut(tree, target.load(), &stop)?;
         if fences.len() < 3 {
             return Ok(None);
@@ -125,6 +134,7 @@ impl Skeleton {
             plans: skeleton.plans.into(),
             locals: skeleton.locals.into(),
             knots: skeleton.knots.into(),
+            build_time: begin.elapsed(),
         }))
     }
 
