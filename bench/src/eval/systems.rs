@@ -37,7 +37,7 @@ pub const TUNED: &str = "tuned";
 pub const LEARNED: &str = "learned";
 
 /// The table.
-pub static SYSTEMS: [System; 11] = [
+pub static SYSTEMS: [System; 14] = [
     System {
         name: STOCK,
         about: "RocksDB's defaults: skip list, sorted separators with binary search",
@@ -65,8 +65,8 @@ pub static SYSTEMS: [System; 11] = [
     },
     System {
         name: LEARNED,
-        about: "both indexes learned: ALEX+ memtable with periodic skeletons, exact PGM block index",
-        options: Options::Learned(&[Learned::Memtable, Learned::Index]),
+        about: "both indexes learned: ALEX+ memtable with periodic skeletons, exact PGM block index in place of RocksDB's own",
+        options: Options::Learned(&[Learned::Memtable, Learned::Replace]),
         ours: true,
         reads: true,
         sizes: false,
@@ -81,17 +81,43 @@ pub static SYSTEMS: [System; 11] = [
     },
     System {
         name: "index only",
-        about: "skip list, exact PGM block index",
-        options: Options::Learned(&[Learned::Index]),
+        about: "skip list, exact PGM block index in place of RocksDB's own",
+        options: Options::Learned(&[Learned::Replace]),
         ours: true,
         reads: true,
         sizes: true,
     },
     System {
+        name: "index beside",
+        about: "skip list, exact PGM block index beside RocksDB's own, serving all reads",
+        options: Options::Learned(&[Learned::Index]),
+        ours: true,
+        reads: false,
+        sizes: false,
+    },
+    System {
+        name: "window",
+        about: "skip list, windowed PGM block index (the paper's) in place of RocksDB's own",
+        options: Options::Learned(&[Learned::Window]),
+        ours: true,
+        reads: false,
+        sizes: true,
+    },
+    System {
+        name: "window, small blocks",
+        about: "the same with blocks of a third of the size, as in the paper: a look-up reads up to three of them at once",
+        options: Options::Text(
+            "block_based_table_factory={block_size=1365;user_defined_index_factory={id=pgm;mode=replace;lookup=window};use_udi_as_primary_index=true}",
+        ),
+        ours: true,
+        reads: true,
+        sizes: false,
+    },
+    System {
         name: "no skeleton",
         about: "both learned, every memtable starts from nothing",
         options: Options::Text(
-            "memtable_factory={id=alex;skeleton=off};block_based_table_factory={user_defined_index_factory={id=pgm};use_udi_as_primary_index=true}",
+            "memtable_factory={id=alex;skeleton=off};block_based_table_factory={user_defined_index_factory={id=pgm;mode=replace};use_udi_as_primary_index=true}",
         ),
         ours: true,
         reads: false,
@@ -101,7 +127,7 @@ pub static SYSTEMS: [System; 11] = [
         name: "single skeleton",
         about: "both learned, every memtable starts from the shape of the first",
         options: Options::Text(
-            "memtable_factory={id=alex;skeleton=single};block_based_table_factory={user_defined_index_factory={id=pgm};use_udi_as_primary_index=true}",
+            "memtable_factory={id=alex;skeleton=single};block_based_table_factory={user_defined_index_factory={id=pgm;mode=replace};use_udi_as_primary_index=true}",
         ),
         ours: true,
         reads: false,
@@ -111,7 +137,7 @@ pub static SYSTEMS: [System; 11] = [
         name: "skeleton every flush",
         about: "both learned, a skeleton is built from every memtable",
         options: Options::Text(
-            "memtable_factory={id=alex;skeleton_period=1};block_based_table_factory={user_defined_index_factory={id=pgm};use_udi_as_primary_index=true}",
+            "memtable_factory={id=alex;skeleton_period=1};block_based_table_factory={user_defined_index_factory={id=pgm;mode=replace};use_udi_as_primary_index=true}",
         ),
         ours: true,
         reads: false,
