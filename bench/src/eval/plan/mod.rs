@@ -252,7 +252,7 @@ impl Plan<'_> {
             self.values(name, &source);
             let kind = Kind::Background {
                 source: source.clone(),
-                systems: vec![STOCK, "no skeleton", LEARNED, "skeleton every flush"],
+                systems: vec![STOCK, "index only", "no skeleton", LEARNED, "skeleton every flush"],
             };
             let title = format!("flush and compaction, {name}");
             self.add(Figure::Background, format!("fig11-{name}"), title, 45.0, kind);
