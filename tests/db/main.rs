@@ -1,6 +1,7 @@
 //! Databases with learned indexes. Every test asks three voices the same question: the learned database, stock RocksDB after
 //! the same operations, and a sorted map.
 
+mod cold_and_hot;
 mod concurrency;
 mod convert;
 mod durability;

@@ -1,0 +1,112 @@
+//! Questions that must be answered from what is in memory, and options that change under a running database.
+
+use mountdb::LearnedIndex;
+use rand::RngExt;
+use rocksdb::{DB, IteratorMode, ReadOptions};
+
+use crate::harness::pair::open;
+use crate::harness::{PRIMARY, REPLACE, Shape, WINDOW, WINDOW_REPLACE, options, seeded};
+
+/// A database of `count` numbered keys in one file, opened anew, so that no data block is cached.
+fn cold(directory: &std::path::Path, learned: Option<LearnedIndex>, count: u32) -> DB {
+    let shape = Shape::default();
+    let db = open(&options(&shape, learned), directory).unwrap();
+    for i in 0..count {
+        db.put(format!("key{i:08}"), format!("value{i}")).unwrap();
+    }
+    db.flush().unwrap();
+    drop(db);
+    open(&options(&shape, learned), directory).unwrap()
+}
+
+/// `value_found` of KeyMayExist promises that the value is the key's.
+#[test]
+fn key_may_exist_gives_no_value_that_was_not_read() {
+    for learned in [None, Some(PRIMARY), Some(REPLACE), Some(WINDOW), Some(WINDOW_REPLACE)] {
+        let directory = tempfile::tempdir().unwrap();
+        let db = cold(directory.path(), learned, 2000);
+        let family = db.cf_handle("default").unwrap();
+        for i in 0..2000 {
+            let (exists, value) = db.key_may_exist_cf_opt_value(&family, format!("key{i:08}"), &ReadOptions::default());
+            assert!(exists, "{learned:?} {i}");
+            if let Some(value) = value {
+                assert_eq!(&value[..], format!("value{i}").as_bytes(), "{learned:?} {i}");
+            }
+        }
+    }
+}
+
+/// Options of the index changed by SetOptions, good and bad, while files are written.
+#[test]
+fn set_options_of_the_index_while_writing() {
+    let mut rng = seeded("set_options_of_the_index_while_writing");
+    let texts = [
+        "{user_defined_index_factory={mode=replace}}",
+        "{user_defined_index_factory={mode=alongside}}",
+        "{user_defined_index_factory={lookup=window}}",
+        "{user_defined_index_factory={lookup=exact}}",
+        "{user_defined_index_factory={id=pgm;mode=replace;lookup=window};use_udi_as_primary_index=true}",
+        "{user_defined_index_factory={id=pgm;mode=alongside};use_udi_as_primary_index=false}",
+        "{user_defined_index_factory={nonsense=1}}",
+        "{user_defined_index_factory=}",
+    ];
+    for learned in [PRIMARY, REPLACE, WINDOW, WINDOW_REPLACE] {
+        let directory = tempfile::tempdir().unwrap();
+        let shape = Shape {
+            write_buffer: 64 << 10,
+            ..Shape::default()
+        };
+        let db = open(&options(&shape, Some(learned)), directory.path()).unwrap();
+        for i in 0..20_000u32 {
+            db.put(format!("key{:08}", i.wrapping_mul(7919) % 20_000), format!("value{i}"))
+                .unwrap();
+            if i % 200 == 0 {
+                let text = texts[rng.random_range(0..texts.len())];
+                let set = db.set_options(&[("block_based_table_factory", text)]);
+                if i < 3000 {
+                    println!("{text}: {set:?}");
+                }
+                // An option that has nothing to do with it can still be set.
+                if let Err(error) = db.set_options(&[("disable_auto_compactions", "false")]) {
+                    panic!("{learned:?} after {text} ({set:?}): {error}");
+                }
+            }
+        }
+        db.flush().unwrap();
+        assert_eq!(
+            db.iterator(IteratorMode::Start).map(|item| item.unwrap()).count(),
+            20_000
+        );
+        assert_eq!(db.iterator(IteratorMode::End).map(|item| item.unwrap()).count(), 20_000);
+        drop(db);
+        let db = open(&options(&shape, Some(learned)), directory.path()).unwrap();
+        for i in 0..20_000u32 {
+            assert!(db.get(format!("key{i:08}")).unwrap().is_some(), "{learned:?} {i}");
+        }
+    }
+}
+
+/// All keys but the first share more than eight bytes behind the file's common prefix.
+#[test]
+fn a_get_in_a_long_run_of_equal_numbers_reads_few_blocks() {
+    let count = 200_000u32;
+    for learned in [PRIMARY, WINDOW] {
+        let directory = tempfile::tempdir().unwrap();
+        let shape = Shape {
+            write_buffer: 64 << 20,
+            file_size: 1 << 30,
+            ..Shape::default()
+        };
+        let db = open(&options(&shape, Some(learned)), directory.path()).unwrap();
+        db.put("a", "v").unwrap();
+        for i in 0..count {
+            db.put(format!("bbbbbbbbbbbbbbbb{i:08}"), "v").unwrap();
+        }
+        db.flush().unwrap();
+        let start = std::time::Instant::now();
+        for i in (0..count).step_by(count as usize / 50) {
+            assert!(db.get(format!("bbbbbbbbbbbbbbbb{i:08}")).unwrap().is_some());
+        }
+        println!("{learned:?}: {:?} for each of 50 gets", start.elapsed() / 50);
+    }
+}
