@@ -9,6 +9,7 @@
 #include "cpp/convert.h"
 #include "cpp/window_iterator.h"
 #include "file/file_prefetch_buffer.h"
+#include "table/get_context.h"
 
 namespace mountdb {
 
@@ -141,6 +142,13 @@ bool WindowIterator::Load(uint64_t position) const {
     read(options_, window_.get());
   }
   if (!block_.status().ok()) {
+    // As a table's Get for a block that it may not read: without, KeyMayExist
+    // gives out a value that nobody has read. Not for MultiGet, whose context
+    // here is the first key's, whichever key is sought.
+    if (block_.status().IsIncomplete() && get_context_ != nullptr &&
+        context_.caller == rocksdb::TableReaderCaller::kUserGet) {
+      get_context_->MarkKeyMayExist();
+    }
     Fail(block_.status());
     return false;
   }
