@@ -47,10 +47,21 @@ void WindowIterator::Seek(const Slice& target) {
   uint64_t at = predicted;
   Side side = Compare(at, target);
   if (side == Side::kAbove) {
-    do {
-      ++at;
-      side = at < count ? Compare(at, target) : Side::kInside;
-    } while (side == Side::kAbove);
+    // Mostly the next block. Where many start with equal eight bytes, the way may
+    // be long: strides that double, then bisection.
+    uint64_t above = at;
+    for (uint64_t stride = 1; (at = std::min(above + stride, count)) < count; stride *= 2) {
+      side = Compare(at, target);
+      if (side != Side::kAbove) {
+        break;
+      }
+      above = at;
+    }
+    while (side != Side::kError && at - above > 1) {
+      const uint64_t middle = above + (at - above) / 2;
+      side = Compare(middle, target);
+      (side == Side::kAbove ? above : at) = middle;
+    }
   } else {
     while (side == Side::kBelow && at > 0) {
       side = Compare(at - 1, target);
