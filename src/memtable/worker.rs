@@ -202,24 +202,29 @@ impl<M: Memory + Send + Sync + 'static> Skeletons<M> {
     /// Lets the worker do the rebuilds that `tree` asks for. `gate` leads to it.
     pub fn rebuild_for(&self, tree: &Tree<M>, gate: &Arc<Gate<M>>) {
         let gate = Arc::downgrade(gate);
-        let jobs = self.jobs();
-        tree.on_rebuild(Box::new(move || {
-            let _ = jobs.send(Job::Rebuild(gate.clone()));
-        }));
+        // Without a worker, whoever finds the node full makes room.
+        if let Some(jobs) = self.jobs() {
+            tree.on_rebuild(Box::new(move || {
+                let _ = jobs.send(Job::Rebuild(gate.clone()));
+            }));
+        }
     }
 
-    fn jobs(&self) -> Sender<Job<M>> {
+    /// The way to the worker. `None` where no thread can be started, which costs skeletons, not data; the next job tries again.
+    fn jobs(&self) -> Option<Sender<Job<M>>> {
         let mut worker = self.0.worker.lock();
-        let start = || Self::start(self.0.families.clone(), self.0.target);
-        worker.get_or_insert_with(start).jobs.clone()
+        if worker.is_none() {
+            *worker = Self::start(self.0.families.clone(), self.0.target).ok();
+        }
+        worker.as_ref().map(|worker| worker.jobs.clone())
     }
 
     fn send(&self, job: Job<M>) {
-        // A worker that has died (it cannot, short of a bug) costs skeletons, not data.
-        let _ = self.jobs().send(job);
+        // Nor does a worker that has died (it cannot, short of a bug) cost more.
+        let _ = self.jobs().map(|jobs| jobs.send(job));
     }
 
-    fn start(families: Arc<Families>, target: Target) -> Worker<M> {
+    fn start(families: Arc<Families>, target: Target) -> std::io::Result<Worker<M>> {
         let (jobs, queue) = channel::<Job<M>>();
         let thread = std::thread::Builder::new()
             .name("mountdb-skeleton".into())
@@ -245,11 +250,8 @@ impl<M: Memory + Send + Sync + 'static> Skeletons<M> {
                         }
                     }
                 }
-            });
-        Worker {
-            jobs,
-            thread: thread.expect("a thread for skeletons can be started"),
-        }
+            })?;
+        Ok(Worker { jobs, thread })
     }
 }
 
