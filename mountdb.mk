@@ -1,6 +1,6 @@
 # mountdb as a plugin of RocksDB's make (its PLUGINS.md), with this repository at plugin/mountdb. CMakeLists.txt and build.rs read the
 # sources from here; rust/ holds what cargo makes (tools/plugin.sh).
-mountdb_SOURCES = cpp/alex_memtable.cc cpp/alex_options.cc cpp/build_check.cc cpp/c.cc cpp/index_wrappers.cc cpp/pgm_index.cc cpp/registry.cc cpp/reports.cc cpp/window_index.cc cpp/window_iterator.cc cpp/window_stats.cc rust/bridge.cc
+mountdb_SOURCES = cpp/alex_memtable.cc cpp/alex_options.cc cpp/build_check.cc cpp/c.cc cpp/index_wrappers.cc cpp/pgm_index.cc cpp/registry.cc cpp/reports.cc cpp/verify.cc cpp/verifying_reader.cc cpp/window_index.cc cpp/window_iterator.cc cpp/window_stats.cc rust/bridge.cc
 mountdb_HEADERS = cpp/c.h cpp/registry.h
 mountdb_FUNC = mountdb_register_plugin
 mountdb_CXXFLAGS = -Iplugin/mountdb -Iplugin/mountdb/rust/include

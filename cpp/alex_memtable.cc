@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cassert>
+#include <cinttypes>
 #include <new>
 #include <unordered_map>
 
 #include "cpp/alex_options.h"
 #include "cpp/convert.h"
+#include "cpp/verify.h"
 #include "db/dbformat.h"
 #include "db/lookup_key.h"
 #include "db/memtable.h"
@@ -143,13 +145,14 @@ class AlexMemTableRep final : public MemTableRep {
  public:
   AlexMemTableRep(const KeyComparator& comparator, rocksdb::Allocator* allocator,
                   rust::Box<ffi::AlexRep> rep, std::shared_ptr<Reports> reports,
-                  rocksdb::Logger* logger, uint32_t column_family_id)
+                  rocksdb::Logger* logger, uint32_t column_family_id, uint32_t verify_one_in)
       : MemTableRep(allocator),
         comparator_(comparator),
         rep_(std::move(rep)),
         reports_(std::move(reports)),
         logger_(logger),
-        column_family_id_(column_family_id) {}
+        column_family_id_(column_family_id),
+        verify_one_in_(verify_one_in) {}
 
   void Insert(KeyHandle handle) override { InsertKey(handle); }
   // The calls without "Concurrently" require that nobody else inserts meanwhile.
@@ -246,10 +249,48 @@ class AlexMemTableRep final : public MemTableRep {
  private:
   void Walk(const Slice& internal_key, void* arg, bool (*callback)(void*, const char*)) const {
     auto cursor = rep_->lookup(ToRust(internal_key));
+    if (VerifyNow(verify_one_in_)) {
+      cursor = Verified(internal_key, cursor);
+    }
     while (cursor.entry != nullptr &&
            callback(arg, reinterpret_cast<const char*>(cursor.entry))) {
       rep_->next(cursor);
     }
+  }
+
+  // The look-up's answer, or a walk's over all entries where the look-up missed one.
+  ffi::MemCursor Verified(const Slice& internal_key, const ffi::MemCursor& before) const {
+    const auto is_before = [&](const ffi::MemCursor& a, const ffi::MemCursor& b) {
+      return a.entry != nullptr &&
+             (b.entry == nullptr ||
+              comparator_(reinterpret_cast<const char*>(a.entry),
+                          GetLengthPrefixedSlice(reinterpret_cast<const char*>(b.entry))) < 0);
+    };
+    const auto is_small = [&](const ffi::MemCursor& cursor) {
+      return cursor.entry != nullptr &&
+             comparator_(reinterpret_cast<const char*>(cursor.entry), internal_key) < 0;
+    };
+    ffi::MemCursor walked = rep_->first();
+    while (is_small(walked)) {
+      rep_->next(walked);
+    }
+    if (walked.entry != nullptr &&
+        rocksdb::ExtractUserKey(GetLengthPrefixedSlice(
+            reinterpret_cast<const char*>(walked.entry))) != rocksdb::ExtractUserKey(internal_key)) {
+      walked = {};
+    }
+    // Entries come, and none goes: what the walk met is found from now on, and what
+    // was found before it was met.
+    const ffi::MemCursor after = rep_->lookup(ToRust(internal_key));
+    VerifyStats::Add(VerifyStats::kLookups);
+    if (!is_small(after) && !is_before(walked, after) && !is_before(before, walked)) {
+      return after;
+    }
+    VerifyStats::Add(VerifyStats::kWrongLookups);
+    rocksdb::Error(logger_,
+                   "alex memtable of column family %" PRIu32 ": look-up and walk differ for key %s",
+                   column_family_id_, internal_key.ToString(/*hex=*/true).c_str());
+    return !is_small(after) && is_before(after, walked) ? after : walked;
   }
 
   Status WalkAndValidate(const char* key, void* arg, bool (*callback)(void*, const char*),
@@ -269,6 +310,7 @@ class AlexMemTableRep final : public MemTableRep {
   const std::shared_ptr<Reports> reports_;
   rocksdb::Logger* const logger_;
   const uint32_t column_family_id_;
+  const uint32_t verify_one_in_;
   std::atomic<bool> read_only_{false};
   std::atomic<bool> reported_{false};
 };
@@ -337,7 +379,7 @@ MemTableRep* AlexMemTableFactory::CreateMemTableRep(
   }
   return new AlexMemTableRep(comparator, allocator,
                              ffi::alex_rep(*factory_, allocator, column_family_id), reports_,
-                             logger, column_family_id);
+                             logger, column_family_id, options_.verify_one_in);
 }
 
 }  // namespace mountdb

@@ -30,7 +30,9 @@ const std::unordered_map<std::string, OptionTypeInfo>& AlexOptionTypes() {
       {"rebuild",
        Choice<AlexRebuild>("rebuild", offsetof(Options, rebuild), {"inline", "background"})},
       {"data_node_slots",
-       Number("data_node_slots", offsetof(Options, data_node_slots), kMinSlots, kMaxSlots)}};
+       Number("data_node_slots", offsetof(Options, data_node_slots), kMinSlots, kMaxSlots)},
+      {"verify_one_in",
+       Number("verify_one_in", offsetof(Options, verify_one_in), 0, kMaxVerifyOneIn)}};
   return *types;
 }
 

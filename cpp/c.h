@@ -73,6 +73,16 @@ typedef struct mountdb_window_stats_t {
 
 void mountdb_window_stats(mountdb_window_stats_t* stats);
 
+/* What verify_one_in found, in this process so far. */
+typedef struct mountdb_verify_stats_t {
+  uint64_t seeks;         /* of table indexes, answered by both */
+  uint64_t wrong_seeks;   /* whose answers differed */
+  uint64_t lookups;       /* of memtables, checked by a walk */
+  uint64_t wrong_lookups; /* that had missed the entry */
+} mountdb_verify_stats_t;
+
+void mountdb_verify_stats(mountdb_verify_stats_t* stats);
+
 #ifdef __cplusplus
 }
 #endif

@@ -8,6 +8,7 @@
 
 #include "cpp/convert.h"
 #include "cpp/pgm_index.h"
+#include "cpp/verifying_reader.h"
 #include "cpp/window_index.h"
 #include "cpp/window_iterator.h"
 
@@ -325,6 +326,7 @@ class Extension final : public rocksdb::UserDefinedIndexExtension {
   explicit Extension(const PgmIndexOptions& options) : options_(options) {}
 
   bool OmitsStandardIndex() const override { return options_.mode == PgmMode::kReplace; }
+  bool ReadsStandardIndex() const override { return options_.verify_one_in > 0; }
 
   std::unique_ptr<IndexBuilder> WrapBuilder(std::unique_ptr<IndexBuilder> standard,
                                             std::unique_ptr<UserDefinedIndexBuilder> learned,
@@ -339,11 +341,22 @@ class Extension final : public rocksdb::UserDefinedIndexExtension {
       std::unique_ptr<BlockBasedTable::IndexReader> standard,
       std::unique_ptr<UserDefinedIndexReader> learned, bool primary,
       const BlockBasedTable* table) override {
+    // Versions of one key are ordered by timestamp first, which the learned index
+    // does not know: it may name an earlier block.
+    const bool timestamps =
+        table->get_rep()->internal_comparator.user_comparator()->timestamp_size() > 0;
+    if (options_.verify_one_in > 0 && standard != nullptr && !timestamps) {
+      return NewVerifyingReader(
+          std::move(standard),
+          std::make_unique<WrappedReader>(nullptr, std::move(learned), true, table), primary, table,
+          options_.verify_one_in, distrusted_);
+    }
     return std::make_unique<WrappedReader>(std::move(standard), std::move(learned), primary, table);
   }
 
  private:
   const PgmIndexOptions& options_;
+  const std::shared_ptr<DistrustedFiles> distrusted_ = std::make_shared<DistrustedFiles>();
 };
 
 }  // namespace

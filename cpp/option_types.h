@@ -10,6 +10,9 @@
 
 namespace mountdb {
 
+// The longest distance between two verified look-ups.
+constexpr uint32_t kMaxVerifyOneIn = 1000000;
+
 // A number between two limits, or one of a few words: RocksDB's own parsers name
 // neither what they got nor what they take.
 inline rocksdb::Status CheckNumber(const char* option, uint64_t value, uint64_t low, uint64_t high,

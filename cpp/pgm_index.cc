@@ -81,7 +81,9 @@ const std::unordered_map<std::string, rocksdb::OptionTypeInfo>& OptionTypes() {
       {"mode",
        Choice<PgmMode>("mode", offsetof(PgmIndexOptions, mode), {"alongside", "replace"})},
       {"lookup",
-       Choice<PgmLookup>("lookup", offsetof(PgmIndexOptions, lookup), {"exact", "window"})}};
+       Choice<PgmLookup>("lookup", offsetof(PgmIndexOptions, lookup), {"exact", "window"})},
+      {"verify_one_in", Number("verify_one_in", offsetof(PgmIndexOptions, verify_one_in), 0,
+                               kMaxVerifyOneIn)}};
   return *types;
 }
 
@@ -149,11 +151,21 @@ Status PgmIndexFactory::ValidateOptions(const rocksdb::DBOptions& db_options,
   }
   const bool replace = options_.mode == PgmMode::kReplace;
   const bool window = options_.lookup == PgmLookup::kWindow;
-  const std::string given = std::string("user_defined_index_factory={id=pgm;") +
-                            (replace ? "mode=replace}" : "lookup=window}");
-  if ((replace || window) && extension_ == nullptr) {
+  const bool verify = options_.verify_one_in > 0;
+  const std::string given =
+      std::string("user_defined_index_factory={id=pgm;") +
+      (replace  ? "mode=replace}"
+       : window ? "lookup=window}"
+                : "verify_one_in=" + std::to_string(options_.verify_one_in) + "}");
+  if ((replace || window || verify) && extension_ == nullptr) {
+    return Status::InvalidArgument(given,
+                                   "this RocksDB was built without mountdb's patches; set "
+                                   "mode=alongside;lookup=exact;verify_one_in=0");
+  }
+  if (replace && verify) {
     return Status::InvalidArgument(
-        given, "this RocksDB was built without mountdb's patches; set mode=alongside;lookup=exact");
+        given, "files without RocksDB's own index have nothing to verify against; set "
+               "mode=alongside or verify_one_in=0");
   }
   const auto* table = cf_options.table_factory == nullptr
                           ? nullptr
@@ -174,7 +186,7 @@ Status PgmIndexFactory::ConfigureOptions(
     const rocksdb::ConfigOptions& config,
     const std::unordered_map<std::string, std::string>& options,
     std::unordered_map<std::string, std::string>* unused) {
-  Status status = CheckOptionNames(kNickName(), {"lookup", "mode"}, config, options);
+  Status status = CheckOptionNames(kNickName(), {"lookup", "mode", "verify_one_in"}, config, options);
   if (status.ok()) {
     status = UserDefinedIndexFactory::ConfigureOptions(config, options, unused);
   }

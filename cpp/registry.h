@@ -30,8 +30,8 @@ enum class AlexSkeletonContent { kModels, kKeys };
 enum class AlexRebuild { kInline, kBackground };
 
 // In option strings: {id=alex;skeleton=periodic;skeleton_period=10;
-// skeleton_content=models;rebuild=inline;data_node_slots=256}. The defaults are
-// the fastest (docs/decisions.md); the others are there to be compared.
+// skeleton_content=models;rebuild=inline;data_node_slots=256;verify_one_in=0}. The
+// defaults are the fastest (docs/decisions.md); the others are there to be compared.
 struct AlexMemTableOptions {
   // "off", "single": from the first memtable of a column family, "periodic".
   AlexSkeleton skeleton = AlexSkeleton::kPeriodic;
@@ -44,6 +44,11 @@ struct AlexMemTableOptions {
   AlexRebuild rebuild = AlexRebuild::kInline;
   // Slots (of 16 bytes) of a full-grown data node; 16 to 32,768.
   uint32_t data_node_slots = 256;
+  // For debugging: once in so many look-ups, at random, all entries are walked from
+  // the first one on, and if the look-up was wrong, it is counted
+  // (mountdb_verify_stats) and logged, and the walk's answer is taken. A walk takes
+  // milliseconds; 0 to 1,000,000, 0 = never.
+  uint32_t verify_one_in = 0;
 };
 
 // Which indexes new files get.
@@ -52,8 +57,8 @@ enum class PgmMode { kAlongside, kReplace };
 // How a look-up finds the data block.
 enum class PgmLookup { kExact, kWindow };
 
-// In option strings: {id=pgm;mode=replace;lookup=exact}. Files are read whatever
-// the options were that they were written with.
+// In option strings: {id=pgm;mode=alongside;lookup=exact;verify_one_in=0}. Files are
+// read whatever the options were that they were written with.
 struct PgmIndexOptions {
   // "alongside": RocksDB's own index too. "replace": the learned index only, in
   // a RocksDB that is patched for it; no other RocksDB opens such files. Needs
@@ -63,6 +68,11 @@ struct PgmIndexOptions {
   // names three and reads them at once; for bytewise order, with a block cache, in
   // a RocksDB that is patched for it.
   PgmLookup lookup = PgmLookup::kExact;
+  // Once in so many seeks, at random, in files that have both indexes, the other
+  // index is asked too; 0 to 1,000,000, 0 = never. At the first difference it is
+  // counted (mountdb_verify_stats) and logged, and RocksDB's index serves the file
+  // from that seek on. Not with mode=replace; in a RocksDB that is patched for it.
+  uint32_t verify_one_in = 0;
 };
 
 // Makes AlexMemTableFactory ("alex") and PgmIndexFactory ("pgm") known to

@@ -188,7 +188,11 @@ fn guarded<T>(what: &'static str, call: impl FnOnce() -> Result<T>) -> Result<T>
 }
 
 /// Builder of one file's index.
-pub struct PgmBuilder(IndexBuilder);
+pub struct PgmBuilder {
+    builder: IndexBuilder,
+    /// For planted faults only: the number of blocks, and the first key of the next one.
+    planted: (u64, Vec<u8>),
+}
 
 fn pgm_builder(plain: bool) -> Box<PgmBuilder> {
     let options = if plain {
@@ -196,28 +200,41 @@ fn pgm_builder(plain: bool) -> Box<PgmBuilder> {
     } else {
         IndexOptions::default()
     };
-    Box::new(PgmBuilder(IndexBuilder::new(options)))
+    Box::new(PgmBuilder {
+        builder: IndexBuilder::new(options),
+        planted: Default::default(),
+    })
 }
 
 impl PgmBuilder {
     fn add(&mut self, last: &[u8], next: &[u8], has_next: bool, offset: u64, size: u64, tags: [u64; 2]) {
-        self.0
+        let every = crate::testing::wrong_separators();
+        if every > 0 {
+            let (blocks, first) = &mut self.planted;
+            let first = std::mem::replace(first, next.to_vec());
+            *blocks += 1;
+            if blocks.is_multiple_of(every) && first.as_slice() < last {
+                self.builder.add(&first, Some(last), offset, size, tags[0], tags[1]);
+                return;
+            }
+        }
+        self.builder
             .add(last, has_next.then_some(next), offset, size, tags[0], tags[1]);
     }
 
     fn add_straddling(&mut self, last: &[u8], offset: u64, size: u64, last_tag: u64) {
-        self.0.add_straddling(last, offset, size, last_tag);
+        self.builder.add_straddling(last, offset, size, last_tag);
     }
 
     fn finish(&mut self) -> Result<&[u8]> {
         guarded("building an index", || {
             crate::testing::fault_point();
-            self.0.finish()
+            self.builder.finish()
         })
     }
 
     fn estimated_size(&self) -> u64 {
-        self.0.estimated_size()
+        self.builder.estimated_size()
     }
 }
 

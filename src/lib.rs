@@ -38,4 +38,6 @@ pub use error::{Error, Result};
 #[cfg(feature = "bundled")]
 pub use options::{IndexLookup, IndexMode, LearnedIndex, apply_option_string, register};
 #[cfg(feature = "bundled")]
-pub use stats::{MemtableStats, WindowStats, memtable_stats, memtable_stats_cf, window_stats};
+pub use stats::{
+    MemtableStats, VerifyStats, WindowStats, memtable_stats, memtable_stats_cf, verify_stats, window_stats,
+};

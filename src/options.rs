@@ -48,6 +48,9 @@ pub struct LearnedIndex {
     pub index: IndexMode,
     /// Its form in new files.
     pub lookup: IndexLookup,
+    /// Once in so many seeks, at random, in files that have both indexes, the other one is asked too: 0 (never) to 1,000,000.
+    /// What that found is in [`verify_stats`](crate::verify_stats) and in RocksDB's log. Not with [`IndexMode::Replace`].
+    pub verify_one_in: u32,
 }
 
 impl Default for LearnedIndex {
@@ -57,6 +60,7 @@ impl Default for LearnedIndex {
             skeleton_period: 10,
             index: IndexMode::default(),
             lookup: IndexLookup::default(),
+            verify_one_in: 0,
         }
     }
 }
@@ -84,7 +88,10 @@ impl LearnedIndex {
         };
         let index = match self.index {
             IndexMode::Off => String::new(),
-            _ => format!("{{id=pgm;mode={mode};lookup={lookup}}}"),
+            _ => format!(
+                "{{id=pgm;mode={mode};lookup={lookup};verify_one_in={}}}",
+                self.verify_one_in
+            ),
         };
         // SAFETY: the pointer is that of `options`, which is alive and not shared (`&mut`). `rocksdb_options_t` holds a
         // `rocksdb::Options` and nothing else (db/c.cc).

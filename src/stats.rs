@@ -58,8 +58,23 @@ pub struct WindowStats {
     pub reads: u64,
 }
 
+/// What `verify_one_in` found, in this process so far. Layout of `mountdb_verify_stats_t` in cpp/c.h.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VerifyStats {
+    /// Seeks of table indexes that both indexes answered.
+    pub seeks: u64,
+    /// Seeks whose answers differed.
+    pub wrong_seeks: u64,
+    /// Look-ups of memtables that were checked by a walk.
+    pub lookups: u64,
+    /// Look-ups that had missed the entry.
+    pub wrong_lookups: u64,
+}
+
 unsafe extern "C" {
     fn mountdb_window_stats(stats: *mut WindowStats);
+    fn mountdb_verify_stats(stats: *mut VerifyStats);
     fn mountdb_memtable_stats(
         db: *mut rocksdb_t,
         family: *mut rocksdb_column_family_handle_t,
@@ -72,6 +87,14 @@ pub fn window_stats() -> WindowStats {
     let mut stats = WindowStats::default();
     // SAFETY: the struct has C's layout.
     unsafe { mountdb_window_stats(&mut stats) };
+    stats
+}
+
+/// What `verify_one_in` found, in this process so far.
+pub fn verify_stats() -> VerifyStats {
+    let mut stats = VerifyStats::default();
+    // SAFETY: the struct has C's layout.
+    unsafe { mountdb_verify_stats(&mut stats) };
     stats
 }
 

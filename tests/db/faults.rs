@@ -12,11 +12,11 @@ use crate::harness::{MEMTABLE, PRIMARY, Shape, options};
 const DIRECTORY: &str = "MOUNTDB_FAULT_DIRECTORY";
 const ABORTED: i32 = 6;
 
-/// Runs an ignored test of this file in a process of its own.
-fn run(test: &str) -> (Output, String) {
+/// Runs an ignored test of this binary in a process of its own.
+pub fn run(test: &str) -> (Output, String) {
     let directory = tempfile::tempdir().unwrap();
     let output = Command::new(env::current_exe().unwrap())
-        .args(["--exact", &format!("faults::{test}"), "--ignored", "--nocapture"])
+        .args(["--exact", test, "--ignored", "--nocapture"])
         .env(DIRECTORY, directory.path())
         .output()
         .unwrap();
@@ -24,7 +24,7 @@ fn run(test: &str) -> (Output, String) {
     (output, text)
 }
 
-fn directory() -> PathBuf {
+pub fn directory() -> PathBuf {
     env::var(DIRECTORY).expect("started by a test").into()
 }
 
@@ -60,7 +60,7 @@ fn index_child() {
 
 #[test]
 fn fb_01_a_panic_in_the_index_is_corruption() {
-    let (output, text) = run("index_child");
+    let (output, text) = run("faults::index_child");
     assert!(output.status.success(), "{}\n{text}", output.status);
     assert!(text.contains("index child done"), "{text}");
 }
@@ -80,7 +80,7 @@ fn memtable_child() {
 
 #[test]
 fn fb_01_a_panic_in_the_memtable_aborts() {
-    let (output, text) = run("memtable_child");
+    let (output, text) = run("faults::memtable_child");
     assert_eq!(output.status.signal(), Some(ABORTED), "{}\n{text}", output.status);
     assert!(
         text.contains("memtable child opened") && !text.contains("memtable child went on"),

@@ -14,4 +14,5 @@ mod rollback;
 mod stats;
 mod tables;
 mod validation;
+mod verify;
 mod versions;

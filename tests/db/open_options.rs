@@ -13,7 +13,7 @@ use crate::harness::keys::{Kind, probe, universe};
 use crate::harness::pair::open;
 use crate::harness::{
     ALONGSIDE, BOTH, BOTH_ALONGSIDE, Bounds, MEMTABLE, Model, PRIMARY, Pair, REPLACE, Shape, WINDOW, WINDOW_REPLACE,
-    Walk, options, sealed, seeded,
+    Walk, options, sealed, seeded, verified,
 };
 
 /// Writes, flushes, compacts, reopens; reads everything each time.
@@ -157,7 +157,7 @@ fn od_04_partitioned_index_and_filters() {
         ("partitioned filters", &filters),
         ("coupled filters", &coupled),
     ] {
-        for learned in [MEMTABLE, ALONGSIDE, PRIMARY, BOTH, REPLACE, WINDOW] {
+        for learned in [MEMTABLE, ALONGSIDE, PRIMARY, BOTH, REPLACE, WINDOW, verified(PRIMARY)] {
             smoke(what, learned, shape, true);
         }
     }
@@ -181,9 +181,19 @@ fn od_04_index_types() {
         },
         ..hash
     };
-    for learned in [MEMTABLE, PRIMARY, ALONGSIDE, BOTH, REPLACE, WINDOW_REPLACE] {
+    for learned in [
+        MEMTABLE,
+        PRIMARY,
+        ALONGSIDE,
+        BOTH,
+        REPLACE,
+        WINDOW_REPLACE,
+        verified(PRIMARY),
+        verified(ALONGSIDE),
+    ] {
         prefixes("hash index", learned, &hash);
     }
+    assert_eq!(mountdb::verify_stats().wrong_seeks, 0);
     let first_key = rest(|options| {
         set(
             options,

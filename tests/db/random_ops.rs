@@ -228,6 +228,8 @@ macro_rules! random_ops {
             for learned in CONFIGS {
                 run(Kind::$kind, learned, &mut rng);
             }
+            let verified = mountdb::verify_stats();
+            assert!(verified.seeks > 0 && verified.wrong_seeks == 0, "{verified:?}");
         }
     )*};
 }

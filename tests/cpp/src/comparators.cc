@@ -124,9 +124,9 @@ void Compare(DB& db, ColumnFamilyHandle* family, const Model& model, Rng& rng) {
   }
 }
 
-void CheckOrder(const Comparator* comparator) {
+void CheckOrder(const Comparator* comparator, Index index) {
   TempDir dir;
-  Options options = DbOptions(Index::kPrimary);
+  Options options = DbOptions(index);
   options.create_missing_column_families = true;
   Options family_options = options;
   family_options.comparator = comparator;
@@ -175,6 +175,12 @@ void CheckOrder(const Comparator* comparator) {
   }
 }
 
+void CheckOrder(const Comparator* comparator) {
+  CheckOrder(comparator, Index::kPrimary);
+  CheckOrder(comparator, Index::kVerified);
+  CheckNoDifferences();
+}
+
 }  // namespace
 
 CASE(si_08_reverse_bytewise) { CheckOrder(Custom(0)); }
@@ -183,10 +189,10 @@ CASE(si_08_short_keys_first) { CheckOrder(Custom(2)); }
 
 // One user key over many blocks, where only sequence numbers tell the blocks apart.
 CASE(si_08_versions_over_many_blocks) {
-  for (size_t which = 0; which < 3; ++which) {
+  for (size_t which = 0; which < 6; ++which) {
     TempDir dir;
-    Options options = DbOptions(Index::kPrimary);
-    options.comparator = Custom(which);
+    Options options = DbOptions(which < 3 ? Index::kPrimary : Index::kVerified);
+    options.comparator = Custom(which % 3);
     options.disable_auto_compactions = true;
     auto db = Open(options, dir / "db");
     constexpr uint64_t kVersions = 300;
@@ -253,7 +259,8 @@ CASE(si_08_timestamps_are_refused) {
 // RocksDB does not ask the table factory when a family is created in an open
 // database. If that is not refused, the family has to work.
 CASE(si_08_timestamps_in_a_created_family) {
-  for (const Index index : {Index::kAlongside, Index::kPrimary, Index::kReplace}) {
+  for (const Index index :
+       {Index::kAlongside, Index::kPrimary, Index::kReplace, Index::kVerified}) {
     TempDir dir;
     Options options = DbOptions(index);
     auto db = Open(options, dir / "db");

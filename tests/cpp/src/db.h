@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "check.h"
+#include "cpp/c.h"
 #include "cpp/registry.h"
 #include "rocksdb/db.h"
 #include "rocksdb/options.h"
@@ -17,14 +18,16 @@ namespace mountdb::test {
 
 using Entries = std::vector<std::pair<std::string, std::string>>;
 
-enum class Index { kStock, kAlongside, kPrimary, kReplace };
+// kVerified: primary, with every seek answered by both indexes.
+enum class Index { kStock, kAlongside, kPrimary, kReplace, kVerified };
 
 inline rocksdb::BlockBasedTableOptions TableOptions(Index index) {
   rocksdb::BlockBasedTableOptions table;
   table.block_size = 256;
   if (index != Index::kStock) {
     table.user_defined_index_factory = NewPgmIndexFactory(
-        {.mode = index == Index::kReplace ? PgmMode::kReplace : PgmMode::kAlongside});
+        {.mode = index == Index::kReplace ? PgmMode::kReplace : PgmMode::kAlongside,
+         .verify_one_in = index == Index::kVerified ? 1u : 0u});
     table.use_udi_as_primary_index = index != Index::kAlongside;
   }
   return table;
@@ -80,6 +83,13 @@ inline Entries ScanAll(rocksdb::DB& db, rocksdb::ColumnFamilyHandle* family, boo
 
 inline Entries ScanAll(rocksdb::DB& db, bool forward = true) {
   return ScanAll(db, db.DefaultColumnFamily(), forward);
+}
+
+// Under kVerified; there are none in this process but planted ones.
+inline void CheckNoDifferences() {
+  mountdb_verify_stats_t stats;
+  mountdb_verify_stats(&stats);
+  CHECK_EQ(stats.wrong_seeks, uint64_t{0});
 }
 
 inline void Compact(rocksdb::DB& db) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "cpp/c.h"
 #include "rep.h"
 
 namespace mountdb::test {
@@ -47,6 +48,38 @@ Status Accept(const char*, bool) { return Status::OK(); }
 Status Refuse(const char*, bool) { return Status::Corruption("planted"); }
 
 }  // namespace
+
+CASE(verified_lookups_find_an_entry_that_was_changed) {
+  mountdb_verify_stats_t before, after;
+  for (const uint32_t one_in : {0u, 1u}) {
+    Rep rep(NewAlexMemTableFactory({.verify_one_in = one_in}));
+    Fill(rep);
+    const std::string key = Number(1000);
+    const LookupKey lookup(key, rocksdb::kMaxSequenceNumber);
+    const auto get = [&](const LookupKey& asked, const std::string& wanted) {
+      Answer answer{wanted, ""};
+      rep->Get(asked, &answer, Answer::Take);
+      return answer.value;
+    };
+    mountdb_verify_stats(&before);
+    CHECK_EQ(get(lookup, key), std::string("1000"));
+    mountdb_verify_stats(&after);
+    CHECK_EQ(after.lookups - before.lookups, uint64_t{one_in});
+    CHECK_EQ(after.wrong_lookups, before.wrong_lookups);
+
+    // An entry in front grows above: a walk stops there, a look-up goes past it.
+    auto iterator = rep.NewIterator();
+    iterator->Seek(rocksdb::Slice(), LookupKey(Number(500), 5).memtable_key().data());
+    CHECK(iterator->Valid());
+    auto* const first_byte =
+        const_cast<char*>(rocksdb::GetLengthPrefixedSlice(iterator->key()).data());
+    *first_byte = 0x7f;
+    CHECK_EQ(get(lookup, key), std::string("1000"));
+    mountdb_verify_stats(&after);
+    CHECK_EQ(after.wrong_lookups - before.wrong_lookups, uint64_t{one_in});
+    *first_byte = 0;
+  }
+}
 
 CASE(mc_02_get_and_validate) {
   Rep rep;

@@ -105,9 +105,11 @@ void ReleaseAll(DB& db, const std::vector<const rocksdb::Snapshot*>& snapshots) 
   for (const auto* snapshot : snapshots) {
     db.ReleaseSnapshot(snapshot);
   }
+  CheckNoDifferences();
 }
 
-constexpr Index kIndexes[] = {Index::kStock, Index::kAlongside, Index::kPrimary, Index::kReplace};
+constexpr Index kIndexes[] = {Index::kStock, Index::kAlongside, Index::kPrimary, Index::kReplace,
+                             Index::kVerified};
 
 }  // namespace
 

@@ -205,7 +205,7 @@ class Operations {
 };
 
 void CheckTypes(const Pair::Change& change) {
-  for (const Index index : {Index::kAlongside, Index::kPrimary, Index::kReplace}) {
+  for (const Index index : {Index::kAlongside, Index::kPrimary, Index::kReplace, Index::kVerified}) {
     Rng rng(Seed());
     Pair pair(index, change);
     Operations operations(&rng);
@@ -240,6 +240,7 @@ void CheckTypes(const Pair::Change& change) {
     pair.Reopen();
     pair.Compare("compacted and reopened");
   }
+  CheckNoDifferences();
 }
 
 void UseDictionary(Options* options) {

@@ -97,4 +97,5 @@ cases! {
     transactions_of_many_threads_prepared,
     transactions_of_many_threads_unordered,
     transactions_of_many_threads_unprepared,
+    verified_lookups_find_an_entry_that_was_changed,
 }

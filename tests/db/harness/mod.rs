@@ -32,12 +32,20 @@ const fn learn(memtable: bool, skeleton_period: u32, index: IndexMode) -> Learne
         skeleton_period,
         index,
         lookup: IndexLookup::Exact,
+        verify_one_in: 0,
     }
 }
 
 const fn window(learned: LearnedIndex) -> LearnedIndex {
     LearnedIndex {
         lookup: IndexLookup::Window,
+        ..learned
+    }
+}
+
+pub const fn verified(learned: LearnedIndex) -> LearnedIndex {
+    LearnedIndex {
+        verify_one_in: 2,
         ..learned
     }
 }
@@ -53,7 +61,7 @@ pub const BOTH_REPLACE: LearnedIndex = learn(true, 1, IndexMode::Replace);
 pub const WINDOW: LearnedIndex = window(PRIMARY);
 pub const WINDOW_REPLACE: LearnedIndex = window(REPLACE);
 
-pub const CONFIGS: [LearnedIndex; 11] = [
+pub const CONFIGS: [LearnedIndex; 14] = [
     MEMTABLE,
     learn(true, 10, IndexMode::Off),
     PRIMARY,
@@ -65,6 +73,9 @@ pub const CONFIGS: [LearnedIndex; 11] = [
     BOTH_REPLACE,
     WINDOW,
     WINDOW_REPLACE,
+    verified(ALONGSIDE),
+    verified(PRIMARY),
+    verified(WINDOW),
 ];
 
 /// Options that both databases share. Small sizes, so that a short test has many memtables, files and blocks.
