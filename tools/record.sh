@@ -69,6 +69,13 @@ record index-l0-stock --workload seekrandom --keys uniform --no-compact --learne
 record index-small-blocks --workload readrandom --keys uniform --cache-size 32 --learned replace \
     --b-options 'block_based_table_factory={block_size=1024;user_defined_index_factory={id=pgm;mode=replace};use_udi_as_primary_index=true}'
 
+# What verify mode costs, where RocksDB's index serves and where the learned one does.
+pgm() { echo "block_based_table_factory={user_defined_index_factory={id=pgm;verify_one_in=$1};use_udi_as_primary_index=$2}"; }
+for primary in false true; do
+    record "index-verify-$primary" --workload readrandom,seekrandom,multiget --keys uniform --learned index \
+        --a-options "$(pgm 0 $primary)" --b-options "$(pgm 1000 $primary)"
+done
+
 # The table index alone: seeks in a thousand files, and exact sizes of real files.
 run micro-index-seek "$micro-index" --files 1000 --seeks 100000 --rounds 15
 run micro-index-sizes "$micro-index" --sizes

@@ -105,11 +105,10 @@ fn set_options_of_the_index_while_writing() {
             }
         }
         db.flush().unwrap();
-        assert_eq!(
-            db.iterator(IteratorMode::Start).map(|item| item.unwrap()).count(),
-            20_000
-        );
-        assert_eq!(db.iterator(IteratorMode::End).map(|item| item.unwrap()).count(), 20_000);
+        for mode in [IteratorMode::Start, IteratorMode::End] {
+            let entries = db.iterator(mode).collect::<Result<Vec<_>, _>>().unwrap();
+            assert_eq!(entries.len(), 20_000);
+        }
         drop(db);
         let db = open(&options(&shape, Some(learned)), directory.path()).unwrap();
         for i in 0..20_000u32 {
