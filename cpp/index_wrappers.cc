@@ -343,9 +343,8 @@ class Extension final : public rocksdb::UserDefinedIndexExtension {
       const BlockBasedTable* table) override {
     // Versions of one key are ordered by timestamp first, which the learned index
     // does not know: it may name an earlier block.
-    const bool timestamps =
-        table->get_rep()->internal_comparator.user_comparator()->timestamp_size() > 0;
-    if (options_.verify_one_in > 0 && standard != nullptr && !timestamps) {
+    if (options_.verify_one_in > 0 && standard != nullptr &&
+        table->get_rep()->internal_comparator.user_comparator()->timestamp_size() == 0) {
       return NewVerifyingReader(
           std::move(standard),
           std::make_unique<WrappedReader>(nullptr, std::move(learned), true, table), primary, table,
