@@ -69,6 +69,12 @@ record index-l0-stock --workload seekrandom --keys uniform --no-compact --learne
 record index-small-blocks --workload readrandom --keys uniform --cache-size 32 --learned replace \
     --b-options 'block_based_table_factory={block_size=1024;user_defined_index_factory={id=pgm;mode=replace};use_udi_as_primary_index=true}'
 
+# The paper's form with its blocks of a third of the size, against the exact form with the default ones.
+replace='mode=replace;lookup'
+record index-window --workload readrandom,seekrandom,multiget --keys uniform --learned replace \
+    --a-options "block_based_table_factory={user_defined_index_factory={id=pgm;$replace=exact};use_udi_as_primary_index=true}" \
+    --b-options "block_based_table_factory={block_size=1365;user_defined_index_factory={id=pgm;$replace=window};use_udi_as_primary_index=true}"
+
 # What verify mode costs, where RocksDB's index serves and where the learned one does.
 pgm() { echo "block_based_table_factory={user_defined_index_factory={id=pgm;verify_one_in=$1};use_udi_as_primary_index=$2}"; }
 for primary in false true; do

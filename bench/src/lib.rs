@@ -42,7 +42,7 @@ pub use keys::{KeySet, KeySource, Published, published, strings};
 pub use machine::Machine;
 pub use runner::{compare, compare_phases};
 pub use sides::{Against, Learned, learned_side};
-pub use sst::{SstIndexes, read_sst_indexes};
+pub use sst::{SstIndexes, read_sst_indexes, read_user_defined_index};
 pub use stats::{Interval, bootstrap_median, median};
 pub use values::ValueSize;
 pub use workload::Workload;

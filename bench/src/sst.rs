@@ -48,7 +48,26 @@ pub fn read_sst_indexes(path: &Path) -> Result<SstIndexes> {
     read(&mut file).with_context(|| format!("SST file {}", path.display()))
 }
 
+/// The bytes of a user-defined index as they are in the file, by the name of its factory.
+///
+/// # Errors
+/// As [`read_sst_indexes`].
+pub fn read_user_defined_index(path: &Path, factory: &str) -> Result<Option<Vec<u8>>> {
+    let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let (indexes, places) = read_places(&mut file).with_context(|| format!("SST file {}", path.display()))?;
+    let Some(at) = indexes.user_defined.iter().position(|(name, _)| name == factory) else {
+        return Ok(None);
+    };
+    let end = file.seek(SeekFrom::End(0))?;
+    Ok(Some(read_block(&mut file, places[at], end)?))
+}
+
 fn read(file: &mut (impl Read + Seek)) -> Result<SstIndexes> {
+    Ok(read_places(file)?.0)
+}
+
+/// The indexes, and where the user-defined ones are.
+fn read_places(file: &mut (impl Read + Seek)) -> Result<(SstIndexes, Vec<(u64, u64)>)> {
     let len = file.seek(SeekFrom::End(0))?;
     ensure!(
         len >= FOOTER_LEN as u64,
@@ -109,7 +128,7 @@ fn read(file: &mut (impl Read + Seek)) -> Result<SstIndexes> {
             Ok(())
         })?;
     }
-    Ok(indexes)
+    Ok((indexes, user_defined))
 }
 
 /// An uncompressed block below `end`.

@@ -111,6 +111,112 @@ fn sf_03_convert_killed_at_any_time_goes_on() {
     check(directory.path(), &shape, &model, &keys);
 }
 
+/// Names, sizes and times of all that is in a folder.
+fn listing(path: &Path) -> Vec<(String, u64, std::time::SystemTime)> {
+    let mut files: Vec<_> = std::fs::read_dir(path)
+        .unwrap()
+        .map(|entry| {
+            let entry = entry.unwrap();
+            let metadata = entry.metadata().unwrap();
+            let name = entry.file_name().into_string().unwrap();
+            (name, metadata.len(), metadata.modified().unwrap())
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+/// The row of a column family in the second table: numbers as they are printed.
+fn estimate(text: &str, family: &str) -> Vec<f64> {
+    let (_, table) = text.split_once("estimated from a sample").expect(text);
+    let row = table.lines().find(|line| line.contains(family)).expect(text);
+    row.split(|c: char| !c.is_ascii_digit() && c != '.')
+        .filter_map(|number| number.parse().ok())
+        .collect()
+}
+
+/// What a compaction with both indexes then writes is what was said, and until then nothing is written.
+#[test]
+fn the_estimate_is_what_a_conversion_brings() {
+    mountdb::register();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("db");
+    let mut stock = options(
+        &Shape {
+            block_size: 1024,
+            file_size: 64 << 20,
+            write_buffer: 256 << 10,
+            ..Shape::default()
+        },
+        None,
+    );
+    stock.enable_statistics();
+    stock.set_stats_dump_period_sec(1);
+    let db = open(&stock, &path).unwrap();
+    for number in 0..20_000u64 {
+        db.put((number * 1000).to_be_bytes(), sealed(&number.to_be_bytes(), 0, 100))
+            .unwrap();
+    }
+    db.flush().unwrap();
+    thread::sleep(Duration::from_millis(2500));
+    let in_use = run(&["inspect"], &path);
+    assert!(in_use.contains("20000 keys written"), "{in_use}");
+    drop(db);
+    let before = listing(&path);
+    let text = run(&["inspect"], &path);
+    assert_eq!(listing(&path), before, "inspect changed the folder");
+    let without = run(&["inspect", "--sample", "0"], &path);
+    assert!(
+        !without.contains("sample") && !without.contains("keys written"),
+        "{without}"
+    );
+
+    let [mib, keys, standard, learned, off, standard_kib, learned_kib] = estimate(&text, "default")[..] else {
+        panic!("{text}");
+    };
+    assert_eq!(keys, 20_000.0, "{text}");
+    assert!((2.0..3.0).contains(&mib) && (0.0..100.0).contains(&off), "{text}");
+    assert!(learned < standard && learned_kib < standard_kib, "{text}");
+    run(&["convert", "--to", "alongside"], &path);
+    let text = run(&["inspect", "--sample", "0"], &path);
+    let row = text.lines().find(|line| line.contains("all")).unwrap();
+    let numbers: Vec<f64> = row
+        .split(|c: char| !c.is_ascii_digit() && c != '.')
+        .filter_map(|number| number.parse().ok())
+        .collect();
+    // Each file has a header, and the sample was cut into other files than the database.
+    let [.., standard_bytes, standard_bits, learned_bytes, learned_bits] = numbers[..] else {
+        panic!("{text}");
+    };
+    assert!((standard_bits - standard).abs() < 0.05 * standard, "{standard}: {text}");
+    assert!((learned_bits - learned).abs() < 0.35 * learned, "{learned}: {text}");
+    assert!(
+        (standard_bytes / 1024.0 - standard_kib).abs() < 0.1 * standard_kib,
+        "{standard_kib}: {text}"
+    );
+    assert!(
+        (learned_bytes / 1024.0 - learned_kib).abs() < 0.4 * learned_kib,
+        "{learned_kib}: {text}"
+    );
+}
+
+#[test]
+fn no_estimate_where_keys_cannot_be_read_or_gain_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("db");
+    let mut reverse = options(&Shape::default(), None);
+    mountdb::apply_option_string(&mut reverse, "comparator=rocksdb.ReverseBytewiseComparator").unwrap();
+    let db = open(&reverse, &path).unwrap();
+    db.put("key", "value").unwrap();
+    db.flush().unwrap();
+    drop(db);
+    let text = run(&["inspect"], &path);
+    assert!(
+        text.contains("no estimate for column family default: its comparator is rocksdb.ReverseBytewiseComparator"),
+        "{text}"
+    );
+}
+
 #[test]
 fn a_folder_without_a_database_is_an_error() {
     let directory = tempfile::tempdir().unwrap();

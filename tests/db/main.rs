@@ -16,3 +16,4 @@ mod tables;
 mod validation;
 mod verify;
 mod versions;
+mod workloads;

@@ -13,7 +13,7 @@ struct Record {
 }
 
 /// What README says, in order: kind of record, and what it shows. Each of the record's results is a row.
-const CLAIMS: [(&str, &str); 12] = [
+const CLAIMS: [(&str, &str); 16] = [
     ("fillrandom-stock", "memtable, log off"),
     ("fillrandom-16-stock", "memtable, log off"),
     ("fillrandom-wal-stock", "memtable, log on"),
@@ -25,6 +25,19 @@ const CLAIMS: [(&str, &str); 12] = [
     ("phases-stock", "memtable, key sets one after the other"),
     ("index-stock", "table index, all cached"),
     ("index-tuned", "table index, all cached"),
+    ("index-l0-stock", "table index, files of level 0"),
+    (
+        "index-small-blocks",
+        "table index with blocks of 1 KiB, block cache of 32 MiB",
+    ),
+    (
+        "index-verify-false",
+        "both indexes in the files, one seek in 1,000 verified, against none",
+    ),
+    (
+        "index-verify-true",
+        "table index, one seek in 1,000 verified, against none",
+    ),
     ("equal-sides", "nothing learned: stock against itself"),
 ];
 

@@ -28,7 +28,7 @@ impl Records {
         Ok(Records { files })
     }
 
-    /// Content and name of the newest record of a kind; `None` if there is none.
+    /// Content and name, `<cpu>/<date>-<kind>`, of the newest record of a kind; `None` if there is none.
     pub(super) fn newest<T: DeserializeOwned>(&self, kind: &str) -> Result<Option<(T, String)>> {
         let named = self.files.iter().filter_map(|path| {
             let name = path.file_name()?.to_str()?.strip_suffix(".json")?;
@@ -39,8 +39,8 @@ impl Records {
         };
         let read = || -> Result<T> { Ok(serde_json::from_str(&fs::read_to_string(path)?)?) };
         let record = read().with_context(|| format!("record {}", path.display()))?;
-        // Without the date, as the texts call it.
-        Ok(Some((record, name[DATE..].to_owned())))
+        let machine = path.parent().and_then(|folder| folder.file_name()?.to_str());
+        Ok(Some((record, format!("{}/{name}", machine.unwrap_or_default()))))
     }
 
     /// As [`Records::newest`], for one that has to be there.
@@ -84,8 +84,20 @@ mod tests {
             fs::write(folder.join(format!("{name}.json")), at.to_string()).unwrap();
         }
         let records = Records::open(dir.path()).unwrap();
-        assert_eq!(records.newest::<u32>("x").unwrap(), Some((2, "x-10".to_owned())));
+        assert_eq!(
+            records.newest::<u32>("x").unwrap(),
+            Some((2, "some-cpu/2026-01-02-x-10".to_owned()))
+        );
         assert_eq!(records.newest::<u32>("z").unwrap(), None);
+
+        // On two processors: the newest, and the name says which.
+        fs::create_dir(dir.path().join("another-cpu")).unwrap();
+        fs::write(dir.path().join("another-cpu/2026-01-04-x.json"), "9").unwrap();
+        let records = Records::open(dir.path()).unwrap();
+        assert_eq!(
+            records.newest::<u32>("x").unwrap(),
+            Some((9, "another-cpu/2026-01-04-x".to_owned()))
+        );
         assert!(records.need::<u32>("z").unwrap_err().to_string().contains('z'));
         assert!(records.newest::<String>("x").is_err());
     }

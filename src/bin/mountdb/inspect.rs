@@ -1,5 +1,5 @@
-//! `mountdb inspect`: which index the files of a database carry, and how large it is. Opens read-only: the database may be
-//! in use.
+//! `mountdb inspect`: which index the files of a database carry, how large it is, and what the learned one would be. Opens
+//! read-only: the database may be in use.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,15 +7,22 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use comfy_table::{Cell, CellAlignment, Table, presets};
 use mountdb_bench::{SstIndexes, read_sst_indexes};
-use rocksdb::{Cache, ColumnFamilyDescriptor, DB, Env, Options};
+use rocksdb::{Cache, ColumnFamilyDescriptor, DB, Env, LiveFile, Options};
+
+use crate::estimate::{Estimate, estimate};
+use crate::statistics;
 
 /// The name of the learned index in a file.
-const LEARNED: &str = "PgmIndexFactory";
+pub const LEARNED: &str = "PgmIndexFactory";
 
 #[derive(clap::Args)]
 pub struct Args {
     /// Folder of the database
     db: PathBuf,
+    /// Keys and values of each column family to estimate the learned index from, read and written to a temporary file; 0: no
+    /// estimate
+    #[arg(long, default_value_t = 64, value_name = "MIB")]
+    sample: u64,
 }
 
 /// Which indexes a file carries.
@@ -102,6 +109,7 @@ pub fn run(args: &Args) -> Result<()> {
     let db = DB::open_cf_descriptors_read_only(&options, &args.db, families, false)
         .with_context(|| format!("cannot open {} read-only", args.db.display()))?;
     let mut levels = BTreeMap::<(String, i32), Sum>::new();
+    let mut families = BTreeMap::<String, Family>::new();
     let mut gone = 0;
     for file in db.live_files()? {
         let path = args.db.join(file.name.trim_start_matches('/'));
@@ -110,11 +118,76 @@ pub fn run(args: &Args) -> Result<()> {
             gone += 1;
             continue;
         }
-        let sum = levels.entry((file.column_family_name, file.level)).or_default();
-        sum.add(file.size as u64, &read_sst_indexes(&path)?);
+        let indexes = read_sst_indexes(&path)?;
+        let sum = levels.entry((file.column_family_name.clone(), file.level)).or_default();
+        sum.add(file.size as u64, &indexes);
+        let family = families.entry(file.column_family_name.clone()).or_default();
+        family.blocks += indexes.data_blocks;
+        family.files.push(file);
     }
     print!("{}", render(&levels, gone));
+    if args.sample > 0 {
+        let estimates: Vec<_> = (families.iter())
+            .map(|(name, family)| {
+                let estimate = estimate(&db, &args.db, name, &family.files, args.sample << 20);
+                (name.as_str(), family.blocks, estimate)
+            })
+            .collect();
+        print!("{}", render_estimates(&estimates));
+        for sentence in statistics::shares(&args.db)? {
+            println!("{sentence}");
+        }
+    }
     Ok(())
+}
+
+/// The files of a column family, and their data blocks.
+#[derive(Default)]
+struct Family {
+    blocks: u64,
+    files: Vec<LiveFile>,
+}
+
+/// By column family: its name, all its data blocks, and what a sample says.
+fn render_estimates(estimates: &[(&str, u64, Result<Estimate>)]) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_FULL_CONDENSED).set_header([
+        "column family",
+        "sampled MiB",
+        "keys",
+        "standard bits/block",
+        "learned bits/block",
+        "blocks off the line",
+        "standard KiB in all",
+        "learned KiB in all",
+    ]);
+    let mut text = String::new();
+    for (family, blocks, estimate) in estimates {
+        let estimate = match estimate {
+            Ok(estimate) => estimate,
+            Err(error) => {
+                text += &format!("no estimate for column family {family}: {error:#}\n");
+                continue;
+            }
+        };
+        let sampled = estimate.blocks.max(1) as f64;
+        let bits = |bytes: u64| format!("{:.1}", bytes as f64 * 8.0 / sampled);
+        let all = |bytes: u64| format!("{:.1}", bytes as f64 / sampled * *blocks as f64 / 1024.0);
+        let numbers = [
+            format!("{:.1}", estimate.bytes as f64 / (1 << 20) as f64),
+            estimate.keys.to_string(),
+            bits(estimate.standard),
+            bits(estimate.learned),
+            format!("{:.1}%", estimate.exceptions as f64 * 100.0 / sampled),
+            all(estimate.standard),
+            all(estimate.learned),
+        ];
+        let cells = numbers
+            .into_iter()
+            .map(|text| Cell::new(text).set_alignment(CellAlignment::Right));
+        table.add_row([Cell::new(family)].into_iter().chain(cells));
+    }
+    format!("\nIndexes in memory, estimated from a sample that was written anew with both:\n{table}\n{text}")
 }
 
 fn render(levels: &BTreeMap<(String, i32), Sum>, gone: u64) -> String {
@@ -167,6 +240,27 @@ pub fn stored_options(path: &Path) -> Result<(Options, Vec<ColumnFamilyDescripto
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn estimates_are_scaled_to_all_blocks() {
+        let estimate = Estimate {
+            keys: 1000,
+            bytes: 3 << 20,
+            blocks: 50,
+            standard: 1000,
+            learned: 100,
+            exceptions: 5,
+        };
+        let none = Err(anyhow::anyhow!("no keys in its files"));
+        let text = render_estimates(&[("a", 51_200, Ok(estimate)), ("b", 0, none)]);
+        for part in ["3.0", "1000", "160.0", "16.0", "10.0%", "1000.0", "100.0"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(
+            text.contains("no estimate for column family b: no keys in its files"),
+            "{text}"
+        );
+    }
 
     #[test]
     fn every_file_is_counted_once_and_no_index_twice() {

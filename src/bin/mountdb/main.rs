@@ -1,7 +1,9 @@
 //! The `mountdb` program: RocksDB's tools with the learned indexes registered, and the paired comparison.
 
 mod convert;
+mod estimate;
 mod inspect;
+mod statistics;
 
 use std::ffi::{CString, OsString, c_char, c_int};
 use std::os::unix::ffi::OsStringExt;
@@ -24,7 +26,7 @@ enum Command {
     Eval(Box<mountdb_bench::eval::Args>),
     /// Write the tables of README from the records of measurements
     Claims(mountdb_bench::claims::Args),
-    /// Which index the files of a database carry, by level
+    /// Which index the files of a database carry, by level, and what the learned one would take
     Inspect(inspect::Args),
     /// Rewrite the files of a database that carry another index than wanted
     Convert(convert::Args),

@@ -24,6 +24,7 @@ macro_rules! cases {
 }
 
 cases! {
+    a_cold_lookup_reads_once,
     fallback_of_a_family_logs_one_line,
     fallback_of_a_rep_logs_one_line,
     fb_02_another_build_is_refused_in_one_line,
@@ -74,6 +75,7 @@ cases! {
     prefix_iterators,
     read_only_instances_replay_the_log,
     secondary_instances_replay_the_log,
+    sf_02_faulty_reads_are_errors,
     sf_05_estimate_is_an_upper_bound,
     sf_05_memory_of_table_readers,
     si_05_adjoining_ranges,
