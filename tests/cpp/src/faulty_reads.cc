@@ -1,6 +1,8 @@
 // Reads of SST files that fail, or come back with a flipped bit, and how many there are.
 
+#include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstring>
 
 #include "db.h"
