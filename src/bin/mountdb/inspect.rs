@@ -133,7 +133,9 @@ pub fn run(args: &Args) -> Result<()> {
                 (name.as_str(), family.blocks, estimate)
             })
             .collect();
-        print!("{}", render_estimates(&estimates));
+        if !estimates.is_empty() {
+            print!("{}", render_estimates(&estimates));
+        }
         for sentence in statistics::shares(&args.db)? {
             println!("{sentence}");
         }
