@@ -205,7 +205,7 @@ CASE(sf_02_faulty_reads_are_errors) {
     const rocksdb::Options options = FaultyOptions(form, files);
     Model model;
     int errors[3] = {0, 0, 0};
-    for (int round = 0; round < 36; ++round) {
+    for (int round = 0; round < 18; ++round) {
       auto db = Open(options, dir / "db");
       Write(*db, &model, &rng, round == 0 ? 8000 : 300);
       const int phase = round % 3;
