@@ -129,7 +129,10 @@ fn listing(path: &Path) -> Vec<(String, u64, std::time::SystemTime)> {
 /// The row of a column family in the second table: numbers as they are printed.
 fn estimate(text: &str, family: &str) -> Vec<f64> {
     let (_, table) = text.split_once("estimated from a sample").expect(text);
-    let row = table.lines().find(|line| line.contains(family)).expect(text);
+    numbers(table.lines().find(|line| line.contains(family)).expect(text))
+}
+
+fn numbers(row: &str) -> Vec<f64> {
     row.split(|c: char| !c.is_ascii_digit() && c != '.')
         .filter_map(|number| number.parse().ok())
         .collect()
@@ -182,12 +185,8 @@ fn the_estimate_is_what_a_conversion_brings() {
     run(&["convert", "--to", "alongside"], &path);
     let text = run(&["inspect", "--sample", "0"], &path);
     let row = text.lines().find(|line| line.contains("all")).unwrap();
-    let numbers: Vec<f64> = row
-        .split(|c: char| !c.is_ascii_digit() && c != '.')
-        .filter_map(|number| number.parse().ok())
-        .collect();
     // Each file has a header, and the sample was cut into other files than the database.
-    let [.., standard_bytes, standard_bits, learned_bytes, learned_bits] = numbers[..] else {
+    let [.., standard_bytes, standard_bits, learned_bytes, learned_bits] = numbers(row)[..] else {
         panic!("{text}");
     };
     assert!((standard_bits - standard).abs() < 0.05 * standard, "{standard}: {text}");

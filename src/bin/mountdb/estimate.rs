@@ -65,24 +65,15 @@ pub fn estimate(db: &DB, folder: &Path, family: &str, files: &[LiveFile], budget
         let start = starts[run * starts.len() / runs];
         let end = (run + 1 < runs).then(|| starts[(run + 1) * starts.len() / runs]);
         let path = temporary.path().join("sample.sst");
-        let mut part = Estimate::default();
-        write_run(
-            db,
-            family,
-            &options,
-            (start, end),
-            budget / runs as u64,
-            &path,
-            &mut part,
-        )?;
-        if part.keys == 0 {
+        let (keys, bytes) = write_run(db, family, &options, (start, end), budget / runs as u64, &path)?;
+        if keys == 0 {
             continue;
         }
         let indexes = read_sst_indexes(&path)?;
         let learned = read_user_defined_index(&path, LEARNED)?.context("the sample has no learned index")?;
         let reader = Reader::open(&learned).context("the sample's learned index")?;
-        all.keys += part.keys;
-        all.bytes += part.bytes;
+        all.keys += keys;
+        all.bytes += bytes;
         all.blocks += indexes.data_blocks;
         all.standard += indexes.standard.context("the sample has no standard index")?;
         all.learned += learned.len() as u64;
@@ -93,7 +84,7 @@ pub fn estimate(db: &DB, folder: &Path, family: &str, files: &[LiveFile], budget
     Ok(all)
 }
 
-/// Writes the keys from `start` on, below `end`, as one file. Without a key it writes nothing.
+/// Writes the keys from `start` on, below `end`, as one file; how many, and their bytes. Without a key it writes nothing.
 fn write_run(
     db: &DB,
     family: &str,
@@ -101,8 +92,7 @@ fn write_run(
     (start, end): (&[u8], Option<&[u8]>),
     budget: u64,
     path: &Path,
-    part: &mut Estimate,
-) -> Result<()> {
+) -> Result<(u64, u64)> {
     let handle = db.cf_handle(family).context("a column family without handle")?;
     let mut read = ReadOptions::default();
     read.fill_cache(false);
@@ -111,23 +101,24 @@ fn write_run(
     }
     let mut iterator = db.raw_iterator_cf_opt(handle, read);
     let mut writer = SstFileWriter::create(options);
+    let (mut keys, mut bytes) = (0, 0);
     iterator.seek(start);
     while let Some((key, value)) = iterator.item()
-        && part.bytes < budget
+        && bytes < budget
     {
-        if part.keys == 0 {
+        if keys == 0 {
             writer.open(path)?;
         }
         writer.put(key, value)?;
-        part.keys += 1;
-        part.bytes += (key.len() + value.len()) as u64;
+        keys += 1;
+        bytes += (key.len() + value.len()) as u64;
         iterator.next();
     }
     iterator.status()?;
-    if part.keys > 0 {
+    if keys > 0 {
         writer.finish()?;
     }
-    Ok(())
+    Ok((keys, bytes))
 }
 
 /// Options that cut the family's data blocks where the database cuts them.

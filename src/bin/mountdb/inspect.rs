@@ -81,26 +81,37 @@ impl Sum {
     }
 
     fn row(&self, family: &str, level: &str) -> Vec<Cell> {
-        let per_block = |(bytes, blocks): (u64, u64)| match blocks {
-            0 => "-".to_owned(),
-            _ => format!("{:.1}", bytes as f64 * 8.0 / blocks as f64),
-        };
         let numbers = [
             self.files.iter().sum::<u64>().to_string(),
-            format!("{:.1}", self.bytes as f64 / (1 << 20) as f64),
+            mebibytes(self.bytes),
             self.files[Carries::Standard as usize].to_string(),
             self.files[Carries::Both as usize].to_string(),
             self.files[Carries::Learned as usize].to_string(),
             self.standard.0.to_string(),
-            per_block(self.standard),
+            bits_per_block(self.standard),
             self.learned.0.to_string(),
-            per_block(self.learned),
+            bits_per_block(self.learned),
         ];
-        let number = |text| Cell::new(text).set_alignment(CellAlignment::Right);
-        [Cell::new(family), Cell::new(level)]
-            .into_iter()
-            .chain(numbers.into_iter().map(number))
-            .collect()
+        cells(&[family, level], numbers)
+    }
+}
+
+/// A row of a table: names, then numbers, which go to the right.
+fn cells(names: &[&str], numbers: impl IntoIterator<Item = String>) -> Vec<Cell> {
+    let numbers = numbers
+        .into_iter()
+        .map(|text| Cell::new(text).set_alignment(CellAlignment::Right));
+    names.iter().map(Cell::new).chain(numbers).collect()
+}
+
+fn mebibytes(bytes: u64) -> String {
+    format!("{:.1}", bytes as f64 / (1 << 20) as f64)
+}
+
+fn bits_per_block((bytes, blocks): (u64, u64)) -> String {
+    match blocks {
+        0 => "-".to_owned(),
+        _ => format!("{:.1}", bytes as f64 * 8.0 / blocks as f64),
     }
 }
 
@@ -173,21 +184,17 @@ fn render_estimates(estimates: &[(&str, u64, Result<Estimate>)]) -> String {
             }
         };
         let sampled = estimate.blocks.max(1) as f64;
-        let bits = |bytes: u64| format!("{:.1}", bytes as f64 * 8.0 / sampled);
         let all = |bytes: u64| format!("{:.1}", bytes as f64 / sampled * *blocks as f64 / 1024.0);
         let numbers = [
-            format!("{:.1}", estimate.bytes as f64 / (1 << 20) as f64),
+            mebibytes(estimate.bytes),
             estimate.keys.to_string(),
-            bits(estimate.standard),
-            bits(estimate.learned),
+            bits_per_block((estimate.standard, estimate.blocks)),
+            bits_per_block((estimate.learned, estimate.blocks)),
             format!("{:.1}%", estimate.exceptions as f64 * 100.0 / sampled),
             all(estimate.standard),
             all(estimate.learned),
         ];
-        let cells = numbers
-            .into_iter()
-            .map(|text| Cell::new(text).set_alignment(CellAlignment::Right));
-        table.add_row([Cell::new(family)].into_iter().chain(cells));
+        table.add_row(cells(&[family], numbers));
     }
     format!("\nIndexes in memory, estimated from a sample that was written anew with both:\n{table}\n{text}")
 }

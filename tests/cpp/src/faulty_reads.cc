@@ -213,13 +213,13 @@ CASE(sf_02_faulty_reads_are_errors) {
       const uint64_t one_in = 2 + rng() % 10;
       if (phase == 0) {
         db.reset();
-        files.plan.Set(fault, one_in);
+      }
+      files.plan.Set(fault, one_in);
+      if (phase == 0) {
         errors[phase] += Failed(rocksdb::DB::Open(options, dir / "db", &db));
       } else if (phase == 1) {
-        files.plan.Set(fault, one_in);
         errors[phase] += Read(*db, model, &rng);
       } else {
-        files.plan.Set(fault, one_in);
         rocksdb::CompactRangeOptions compact;
         compact.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
         errors[phase] += Failed(db->CompactRange(compact, nullptr, nullptr));
