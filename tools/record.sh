@@ -85,4 +85,5 @@ done
 # The table index alone: seeks in a thousand files, and exact sizes of real files.
 run micro-index-seek "$micro-index" --files 1000 --seeks 100000 --rounds 15
 run micro-index-sizes "$micro-index" --sizes
+run micro-index-shares "$micro-index" --shares
 record equal-sides --workload readrandom --keys uniform --num 1000000 --learned memtable --b-options memtable_factory=skip_list

@@ -10,7 +10,7 @@ use clap::Parser;
 use comfy_table::Table;
 use mountdb_bench::{Machine, bootstrap_median, median};
 use mountdb_micro::index::{BlockEnd, Indexes, Kind};
-use mountdb_micro::sizes::{FORMS, NUMBERS, Size, TEXTS, keys, measure};
+use mountdb_micro::sizes::{FORMS, NUMBERS, Size, TEXTS, keys, lookups, measure, shares};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
@@ -36,8 +36,11 @@ struct Arguments {
     #[arg(long, default_value_t = 20)]
     rounds: usize,
     /// Sizes only: real files with blocks of 4 KiB and 1 KiB.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "shares")]
     sizes: bool,
+    /// Only where look-ups of stored keys end through the windowed index of real files with blocks of 1,365 bytes.
+    #[arg(long)]
+    shares: bool,
     /// File for the numbers.
     #[arg(long)]
     json: Option<PathBuf>,
@@ -62,6 +65,23 @@ struct Sizes {
     blocks: u64,
     bits_per_block: f64,
 }
+
+#[derive(Serialize)]
+struct Shares {
+    keys: String,
+    block_size: usize,
+    bits_per_block: f64,
+    /// Percent of the look-ups, one of each key.
+    predicted: f64,
+    left: f64,
+    right: f64,
+    beyond: f64,
+    /// Reads of the file, for each look-up that finds nothing cached.
+    reads_per_cold_lookup: f64,
+}
+
+/// The paper's: a third of RocksDB's default.
+const THIRD: usize = 1365;
 
 /// Records of 8 + 100 bytes that a block of 4 KiB takes.
 const RECORDS: usize = 37;
@@ -160,18 +180,56 @@ fn sizes(arguments: &Arguments, name: &str) -> Result<Vec<Sizes>> {
     Ok(all)
 }
 
+fn window(arguments: &Arguments, name: &str) -> Result<Shares> {
+    let folder = tempfile::tempdir()?;
+    let keys = keys(name, arguments.entries)?;
+    let shares = shares(folder.path(), &keys, THIRD)?;
+    let percent = |count: u64| count as f64 * 100.0 / lookups(shares.all) as f64;
+    Ok(Shares {
+        keys: name.to_owned(),
+        block_size: THIRD,
+        bits_per_block: shares.size.bits_per_block(),
+        predicted: percent(shares.all.predicted),
+        left: percent(shares.all.left),
+        right: percent(shares.all.right),
+        beyond: percent(shares.all.beyond),
+        reads_per_cold_lookup: shares.cold_reads as f64 / shares.cold as f64,
+    })
+}
+
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let mut table = Table::new();
-    let (mut all_seeks, mut all_sizes) = (Vec::new(), Vec::new());
-    if arguments.sizes {
+    let (mut all_seeks, mut all_sizes, mut all_shares) = (Vec::new(), Vec::new(), Vec::new());
+    if arguments.shares {
+        let columns = [
+            "keys",
+            "predicted %",
+            "left %",
+            "right %",
+            "farther %",
+            "reads per cold look-up",
+            "bits/block",
+        ];
+        table.set_header(columns);
+    } else if arguments.sizes {
         table.set_header(["keys", "block size", "index", "bytes", "bits/block"]);
     } else {
         table.set_header(["keys", "index", "times binary search", "ns", "bytes"]);
     }
     for name in &arguments.keys {
         eprintln!("{name}");
-        if arguments.sizes {
+        if arguments.shares {
+            let shares = window(&arguments, name)?;
+            let percents =
+                [shares.predicted, shares.left, shares.right, shares.beyond].map(|percent| format!("{percent:.1}"));
+            let rest = [
+                format!("{:.3}", shares.reads_per_cold_lookup),
+                format!("{:.1}", shares.bits_per_block),
+            ];
+            table.add_row([name.clone()].into_iter().chain(percents).chain(rest));
+            all_shares.push(shares);
+        } else if arguments.sizes {
             for size in sizes(&arguments, name)? {
                 table.add_row([
                     size.keys.clone(),
@@ -204,6 +262,7 @@ fn main() -> Result<()> {
             "machine": Machine::detect(),
             "seeks": all_seeks,
             "sizes": all_sizes,
+            "shares": all_shares,
         });
         fs::write(path, serde_json::to_string_pretty(&record)?)?;
     }

@@ -1,6 +1,6 @@
 //! What an index takes, exactly: files of 64 MB on every key set.
 
-use mountdb_micro::sizes::{FORMS, NUMBERS, Size, TEXTS, keys, measure};
+use mountdb_micro::sizes::{FORMS, NUMBERS, Size, TEXTS, keys, lookups, measure, shares};
 
 /// Entries of 8 + 100 bytes that fill 64 MB.
 const ENTRIES: usize = 590_000;
@@ -65,5 +65,21 @@ fn the_exact_index_is_never_larger_on_text() {
                 standard.bytes
             );
         }
+    }
+}
+
+/// Epsilon = 1, and one read where nothing is cached (paper, section 4.3). No other test of this program looks anything up.
+#[test]
+fn windowed_lookups_end_in_the_window_after_one_read() {
+    for name in ["uniform", "osm", "uuid"] {
+        let folder = tempfile::tempdir().unwrap();
+        let keys = keys(name, 50_000).unwrap();
+        let shares = shares(folder.path(), &keys, 1365).unwrap();
+        println!("{name}: {shares:?}");
+        assert_eq!(lookups(shares.all), keys.len() as u64);
+        assert_eq!(shares.all.beyond, 0, "{name}");
+        assert!(shares.all.predicted > shares.all.left + shares.all.right, "{name}");
+        assert_eq!(shares.cold_reads, shares.cold, "{name}");
+        assert!(shares.cold > 400, "{name}");
     }
 }
